@@ -1,0 +1,49 @@
+# Everything runs in .venv at the root; `make setup` makes it from Python 3.11+ and the package index alone.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+export OMP_NUM_THREADS = 1
+export PYTHONDONTWRITEBYTECODE =
+
+.PHONY: setup demo test test-full check format bench docs clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "assay needs Python 3.11 or newer"'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(READY)
+
+demo: setup
+	$(BIN)/assay demo --store runs/demo
+
+test: setup
+	@start=$$(date +%s); \
+	$(BIN)/python -m pytest -n 2 -m "not full" --durations=20; status=$$?; \
+	echo "make test took $$(( $$(date +%s) - start )) s"; exit $$status
+
+test-full: setup check
+	$(BIN)/python -m pytest -n 2 --durations=20
+	bash tests/wheel.sh
+
+check: setup
+	$(BIN)/ruff format --check src tests examples benchmarks
+	$(BIN)/ruff check src tests examples benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -q tests/test_architecture.py
+
+format: setup
+	$(BIN)/ruff format src tests examples benchmarks
+	$(BIN)/ruff check --fix src tests examples benchmarks
+
+bench: setup
+	$(BIN)/assay bench
+
+docs: setup
+	$(BIN)/python docs/make_reference.py
+
+clean:
+	rm -rf $(VENV) build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,80 @@
+"""Other people's code as components: Captum classes, plain callables, functions of a query."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from assay.core.errors import SpecError
+from assay.core.query import Query
+
+
+@dataclass(frozen=True)
+class CaptumMethod:
+    """A class in Captum's shape: made from the model, then ``.attribute(inputs, target=...)``."""
+
+    cls: Callable[..., Any]
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, query: Query) -> Tensor:
+        query.require_gradients()
+        explainer = self.cls(query.module)
+        accepted = inspect.signature(explainer.attribute).parameters
+        given: dict[str, Any] = dict(self.params)
+        if "baselines" in accepted:
+            given.setdefault("baselines", query.baseline)
+        result = explainer.attribute(query.x.clone(), target=query.target, **given)
+        return _tensor(result, query)
+
+
+@dataclass(frozen=True)
+class CallableMethod:
+    """A plain ``f(model, inputs, targets, **params) -> array``, the shape Quantus users know."""
+
+    function: Callable[..., Any]
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, query: Query) -> Tensor:
+        return _tensor(self.function(query.module, query.x.clone(), query.target, **self.params), query)
+
+
+@dataclass(frozen=True)
+class QueryMethod:
+    """A function of a query."""
+
+    function: Callable[..., Any]
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, query: Query) -> Tensor:
+        return _tensor(self.function(query, **self.params), query)
+
+
+def adapt(kind: str, name: str, target: Any, params: Mapping[str, Any]) -> Any:
+    """The component behind ``module:attr``."""
+    if inspect.isclass(target):
+        if hasattr(target, "attribute") and kind == "methods":
+            return CaptumMethod(target, params)
+        return _made(name, target, params)
+    if callable(target) and kind == "methods":
+        first = next(iter(inspect.signature(target).parameters), "")
+        return QueryMethod(target, params) if first == "query" else CallableMethod(target, params)
+    raise SpecError(f"'{name}' is {type(target).__name__}: expected a class or, for a method, a callable.")
+
+
+def _made(name: str, cls: Callable[..., Any], params: Mapping[str, Any]) -> Any:
+    try:
+        return cls(**params)
+    except TypeError as error:
+        raise SpecError(f"cannot make '{name}': {error}") from None
+
+
+def _tensor(result: Any, query: Query) -> Any:
+    if isinstance(result, np.ndarray):
+        return torch.from_numpy(result).to(query.x.device)
+    return result

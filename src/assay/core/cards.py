@@ -1,0 +1,134 @@
+"""Cards: what a component says about itself, read from its source without importing it.
+
+The catalogue is the folder: ``methods/occlusion.py`` holds ``Occlusion`` and is called ``occlusion``. Reading source
+with ``ast`` keeps ``assay ls`` and ``assay run --dry-run`` quick, and lets a report be made without component code.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.core.errors import SpecError
+from assay.core.spec import Spec, Value
+
+REQUIRED = "<required>"
+
+
+@dataclass(frozen=True)
+class Param:
+    """One hyper-parameter."""
+
+    name: str
+    annotation: str
+    default: Value  # REQUIRED where there is none
+    note: str = ""  # the comment beside it
+
+    def to_json(self) -> dict[str, Any]:
+        default = str(self.default) if isinstance(self.default, Spec) else self.default
+        return {"name": self.name, "type": self.annotation, "default": default, "note": self.note}
+
+
+@dataclass(frozen=True)
+class Card:
+    """A component as its source describes it."""
+
+    kind: str  # environments, methods, metrics
+    name: str
+    target: str  # module:attr
+    doc: str = ""
+    params: tuple[Param, ...] = ()
+    facts: tuple[tuple[str, Any], ...] = ()  # literal class attributes: revision, higher_is_better, range, ideal, paper
+    source: str = ""  # digest of the source file
+
+    @property
+    def summary(self) -> str:
+        return self.doc.strip().split("\n", 1)[0]
+
+    @property
+    def revision(self) -> str:
+        """Declared, or the digest of the source file."""
+        return str(dict(self.facts).get("revision", self.source[:16]))
+
+    def fact(self, name: str, default: Any = None) -> Any:
+        return dict(self.facts).get(name, default)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "target": self.target,
+            "summary": self.summary,
+            "doc": self.doc,
+            "params": [param.to_json() for param in self.params],
+            "revision": self.revision,
+            **{name: value for name, value in self.facts if name != "revision"},
+        }
+
+
+def snake(name: str) -> str:
+    """``InputXGradient`` -> ``input_x_gradient``."""
+    words: list[str] = []
+    for letter in name:
+        words.append(f"_{letter.lower()}" if letter.isupper() and words else letter.lower())
+    return "".join(words)
+
+
+def read_folder(kind: str, folder: Path, package: str) -> Iterator[Card]:
+    """A card for every component file in a folder; files that start with ``_`` are not components."""
+    for path in sorted(folder.glob("*.py")):
+        if path.stem.startswith("_"):
+            continue
+        card = read_file(kind, path, f"{package}.{path.stem}", path.stem)
+        if card is None:
+            raise SpecError(f"{path}: no class whose name in snake case is '{path.stem}'.")
+        yield card
+
+
+def read_file(kind: str, path: Path, module: str, name: str, attr: str | None = None) -> Card | None:
+    """The card of class ``attr`` (default: the class named like the file), or None when the file has no such class."""
+    text = path.read_text(encoding="utf-8")
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ClassDef) and (node.name == attr if attr else snake(node.name) == name):
+            params, facts = _fields(node, text.splitlines())
+            source = hashlib.sha256(text.encode()).hexdigest()
+            doc = ast.get_docstring(node) or ""
+            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, source)
+    return None
+
+
+def _fields(node: ast.ClassDef, lines: list[str]) -> tuple[tuple[Param, ...], tuple[tuple[str, Any], ...]]:
+    params: list[Param] = []
+    facts: list[tuple[str, Any]] = []
+    for item in node.body:
+        if not (isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)):
+            continue
+        annotation = ast.unparse(item.annotation)
+        if annotation.startswith("ClassVar"):
+            if item.value is not None:
+                facts.append((item.target.id, ast.literal_eval(item.value)))
+        else:
+            default = REQUIRED if item.value is None else _literal(item.value)
+            params.append(Param(item.target.id, annotation, default, _comment(lines[item.end_lineno - 1])))  # type: ignore[operator]
+    return tuple(params), tuple(facts)
+
+
+def _literal(node: ast.expr) -> Value:
+    """A default value: a literal, or a component such as ``Gradient()``, read as its spec."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        given = {keyword.arg: _literal(keyword.value) for keyword in node.keywords if keyword.arg}
+        return Spec.of(snake(node.func.id), **given)
+    return _frozen(ast.literal_eval(node))
+
+
+def _frozen(value: Any) -> Value:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list | tuple) else value
+
+
+def _comment(line: str) -> str:
+    _, mark, note = line.partition("  # ")
+    return note.strip() if mark else ""

@@ -1,0 +1,75 @@
+"""Evidence and scores: what a metric found per sample, and what it says about a set of samples. Torch-free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.generic]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Arrays with one row per sample; blocks of samples merge by concatenation.
+
+    ``value`` is the per-sample score where there is one; ``defined`` tells where it means something (a value that is
+    not defined is 0 and never averaged); other rows belong to the metric. ``axis`` is what a curve is drawn over.
+    """
+
+    rows: Mapping[str, Array]
+    axis: Mapping[str, Array] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.rows.values())))
+
+    def __getitem__(self, name: str) -> Array:
+        return self.rows[name]
+
+    @property
+    def defined(self) -> npt.NDArray[np.bool_]:
+        return self.rows["defined"] if "defined" in self.rows else np.ones(len(self), dtype=bool)  # type: ignore[return-value]
+
+    def take(self, index: npt.NDArray[np.int64] | slice) -> Evidence:
+        """The evidence about some of the samples, or about a resample of them."""
+        return Evidence({name: rows[index] for name, rows in self.rows.items()}, self.axis)
+
+    def to_arrays(self) -> dict[str, Array]:
+        axis = {f"axis.{name}": array for name, array in self.axis.items()}
+        return {**{f"rows.{name}": array for name, array in self.rows.items()}, **axis}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Evidence:
+        rows = {name[5:]: array for name, array in arrays.items() if name.startswith("rows.")}
+        return cls(rows, {name[5:]: array for name, array in arrays.items() if name.startswith("axis.")})
+
+
+def merge(blocks: Sequence[Evidence]) -> Evidence:
+    """Blocks of samples, one after the other."""
+    names = blocks[0].rows
+    return Evidence({name: np.concatenate([block[name] for block in blocks]) for name in names}, blocks[0].axis)
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """What a metric says about a set of samples; ``value`` is None when it is defined on none of them."""
+
+    value: float | None
+    count: int  # samples
+    defined: int  # samples that the value rests on
+    curve: Array | None = None
+
+
+Reduce = Callable[[Evidence], Score]
+
+
+def mean_score(evidence: Evidence) -> Score:
+    """The mean over the samples on which the value is defined; curves likewise."""
+    defined = evidence.defined
+    count = int(defined.sum())
+    if count == 0:
+        return Score(None, len(evidence), 0)
+    curve = evidence["curve"][defined].mean(axis=0) if "curve" in evidence.rows else None
+    return Score(float(evidence["value"][defined].mean(dtype=np.float64)), len(evidence), count, curve)

@@ -1,0 +1,42 @@
+"""What a computation may use, and how many rows go into one model call.
+
+Rows per call are arithmetic from shapes and the memory budget, never from the machine's free memory: the same study
+makes the same calls, and so the same bytes, everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from assay.core.errors import AssayError
+
+GIB = 2**30
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kKmMgG]?)i?[bB]?\s*")
+_FACTOR = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One memory budget, one device, one number format for a whole run."""
+
+    device: str = "cpu"
+    dtype: str = "float32"
+    memory: int = GIB  # bytes for the activations of one model call
+    threads: int = 1
+
+    def rows(self, bytes_per_row: int) -> int:
+        """Rows that fit one call: at least 1, a multiple of 8 where possible."""
+        rows = max(1, self.memory // max(1, bytes_per_row))
+        return rows - rows % 8 if rows >= 8 else rows
+
+
+def parse_memory(text: str) -> int:
+    """Bytes in ``"1GB"``, ``"512 MB"``, ``"2g"``."""
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise AssayError(f"cannot read '{text}' as a memory size. Write for example 512MB or 2GB.")
+    size = int(float(match.group(1)) * _FACTOR[match.group(2).lower()])
+    if size < 2**20:
+        raise AssayError(f"a memory budget of '{text}' is too small: give at least 1MB.")
+    return size

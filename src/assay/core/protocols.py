@@ -1,0 +1,67 @@
+"""What an environment, a method and a metric are: anything that answers these calls.
+
+A component is a frozen dataclass; its fields are its hyper-parameters. Parts marked optional may simply be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from torch import Tensor
+
+from assay.core.evidence import Evidence
+from assay.core.query import Query
+from assay.core.setting import Samples, Setting
+from assay.core.trial import Scene, Trial
+
+
+@runtime_checkable
+class Environment(Protocol):
+    """A place where attributions are tested. Optional: ``program(x, seed)`` (where truth is claimed), ``train(seed)``."""
+
+    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        """The model and its surroundings; ``weights`` is what ``train(seed)`` returned, empty without ``train``."""
+
+    def sample(self, indices: Sequence[int], seed: int) -> Samples:
+        """Sample i depends on (environment, seed, i) only."""
+
+
+@runtime_checkable
+class Trained(Protocol):
+    """An environment whose model is trained: the weights are an artifact of their own."""
+
+    def train(self, seed: int) -> dict[str, Tensor]: ...
+
+
+@runtime_checkable
+class Method(Protocol):
+    """An attribution method. Optional: ``fit``."""
+
+    def __call__(self, query: Query) -> Tensor:
+        """Attribution in the input's shape, or one number per feature; signed and raw."""
+
+
+@runtime_checkable
+class Fitted(Protocol):
+    """A method that looks at the setting once, before any sample."""
+
+    def fit(self, query: Query) -> dict[str, Tensor]:
+        """``query`` is the same question, put to the reference rows."""
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """A judgement. Optional: ``probe`` and ``reduce`` (default: the mean over defined samples)."""
+
+    def __call__(self, trial: Trial) -> Evidence: ...
+
+
+@runtime_checkable
+class Probing(Protocol):
+    """A metric that needs model outputs which do not depend on the attribution: computed once, shared by all methods."""
+
+    def probe(self, scene: Scene) -> dict[str, Tensor]: ...
+
+
+Component = Any

@@ -1,0 +1,114 @@
+"""A query: one question about some samples, put to a method or asked by a metric.
+
+It owns what every method would otherwise do by hand: reading the explained number, gradients, batching within the
+memory budget, randomness. A method sees tensors of shape (*K, B, *entries) and never a batch size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Generator, Tensor, nn
+
+from assay.core.errors import NotApplicable
+from assay.core.footprint import Footprint, footprint
+from assay.core.machine import Machine
+from assay.core.question import Question
+from assay.core.readout import asked
+from assay.core.rng import Draws, Key, generator
+from assay.core.setting import Setting
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """The question put to a method about some samples."""
+
+    setting: Setting
+    question: Question  # nothing left open
+    x: Tensor  # (B, *entries)
+    target: Tensor  # (B,) long; 0 where the model has one output
+    baseline: Tensor  # (B, *entries)
+    indices: tuple[int, ...]  # which samples these are
+    stream: Key  # what randomness depends on besides the sample: method, environment, seed
+    fitted: Mapping[str, Tensor] = field(default_factory=dict)  # what the method's fit() found
+    machine: Machine = Machine()
+
+    @cached_property
+    def module(self) -> nn.Module:
+        """Model, temperature and readout as modules: (N, *entries) -> (N, C). The explained class is ``target``."""
+        return asked(self.setting.model, self.question)
+
+    def score(self, points: Tensor) -> Tensor:
+        """The explained number at (*K, B, *entries) -> (*K, B); without gradients."""
+        return self.outputs(points).gather(-1, self._targets(points).unsqueeze(-1)).squeeze(-1)
+
+    def outputs(self, points: Tensor) -> Tensor:
+        """The readout of every class at (*K, B, *entries) -> (*K, B, C); without gradients."""
+        rows = self._rows(points)
+        with torch.no_grad():
+            parts = [self._forward(part) for part in rows.split(self.machine.rows(self.footprint.forward))]
+        return torch.cat(parts).unflatten(0, self._leading(points))
+
+    def gradient(self, points: Tensor) -> Tensor:
+        """The explained number's gradient at (*K, B, *entries), in their shape."""
+        return self.pull(self.module, points)
+
+    def pull(self, module: nn.Module, points: Tensor) -> Tensor:
+        """The gradient through a module of the caller's, for methods that change the backward pass."""
+        self.require_gradients()
+        size = self.machine.rows(self.footprint.gradient)
+        pairs = zip(self._rows(points).split(size), self._targets(points).flatten().split(size), strict=True)
+        return torch.cat([_gradient(module, rows, target) for rows, target in pairs]).view(points.shape)
+
+    def require_gradients(self) -> None:
+        if not self.setting.differentiable:
+            raise NotApplicable("needs gradients, and this model has none")
+
+    def parts(self, count: int, gradients: bool = False) -> Iterator[slice]:
+        """Cut ``count`` points per sample into slices that fit one model call, so that points can be made lazily."""
+        bytes_per_row = self.footprint.gradient if gradients else self.footprint.forward
+        size = max(1, self.machine.rows(bytes_per_row) // len(self.x))
+        for start in range(0, count, size):
+            yield slice(start, min(start + size, count))
+
+    def score_each(self, count: int, points: Callable[[slice], Tensor]) -> Tensor:
+        """Scores (count, B) of points that are made part by part."""
+        return torch.cat([self.score(points(part)) for part in self.parts(count)])
+
+    def draws(self, purpose: str) -> Draws:
+        """Random numbers of each sample's own: the same whatever block the sample is in."""
+        return Draws([(*self.stream, purpose, index) for index in self.indices])
+
+    def generator(self, purpose: str) -> Generator:
+        """Random numbers shared by all samples of this cell (masks, designs)."""
+        return generator(*self.stream, purpose)
+
+    @cached_property
+    def footprint(self) -> Footprint:
+        return footprint(self.setting.model, self.x[:1])
+
+    def _forward(self, rows: Tensor) -> Tensor:
+        if self.setting.forward is None:
+            return self.module(rows)  # type: ignore[no-any-return]
+        return self.module.readout(self.setting.forward(rows))  # type: ignore[no-any-return,operator]
+
+    def _rows(self, points: Tensor) -> Tensor:
+        return points.reshape(-1, *self.x.shape[1:])
+
+    def _leading(self, points: Tensor) -> tuple[int, ...]:
+        return tuple(points.shape[: points.dim() - (self.x.dim() - 1)])
+
+    def _targets(self, points: Tensor) -> Tensor:
+        return self.target.expand(self._leading(points))
+
+
+def _gradient(module: nn.Module, rows: Tensor, target: Tensor) -> Tensor:
+    # One gradient of the summed scores: rows do not influence each other, so this is each row's own gradient.
+    rows = rows.detach().requires_grad_()
+    with torch.enable_grad():
+        scores = module(rows).gather(1, target.unsqueeze(1))
+        (gradient,) = torch.autograd.grad(scores.sum(), rows)
+    return gradient

@@ -1,0 +1,53 @@
+"""Randomness that depends on what is asked, never on what ran before.
+
+Every random number comes from a generator seeded by the digest of a key such as
+``("color_count", seed, index, "fill")``. There is no global seed. Numbers are drawn on the CPU, so that a device does
+not change them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Generator, Tensor
+
+from assay.core.records import digest
+
+Key = tuple[str | int, ...]
+
+
+def seed_of(*key: str | int) -> int:
+    """A 63-bit seed for a key."""
+    return int(digest(list(key))[:16], 16) >> 1
+
+
+def generator(*key: str | int) -> Generator:
+    """A fresh CPU generator for a key."""
+    return Generator().manual_seed(seed_of(*key))
+
+
+class Draws:
+    """Random tensors with one row per sample, each row from the sample's own stream.
+
+    Row ``i`` depends only on the i-th key and on the draws made before, not on the other rows: a sample draws the
+    same numbers in a block of 1 and in a block of 64.
+    """
+
+    def __init__(self, keys: Sequence[Key]) -> None:
+        self._streams = [generator(*key) for key in keys]
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
+    def uniform(self, *shape: int) -> Tensor:
+        """(B, *shape) in [0, 1)."""
+        return torch.stack([torch.rand(shape, generator=stream) for stream in self._streams])
+
+    def normal(self, *shape: int) -> Tensor:
+        """(B, *shape), standard normal."""
+        return torch.stack([torch.randn(shape, generator=stream) for stream in self._streams])
+
+    def permutations(self, n: int) -> Tensor:
+        """(B, n): one permutation of 0..n-1 per sample."""
+        return torch.stack([torch.randperm(n, generator=stream) for stream in self._streams])

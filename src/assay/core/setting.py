@@ -1,0 +1,76 @@
+"""Where questions are asked: a model, its features, and what is known about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from assay.core.features import Features
+from assay.core.question import Question
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What each feature really does."""
+
+    effect: Tensor  # (B, *features), signed; 0 = does nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Some rows of an environment; row i depends on (environment, seed, index i) only."""
+
+    x: Tensor  # (B, *entries)
+    label: Tensor  # (B,) long; 0 for one-output regression
+    truth: Truth | None
+    indices: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def to(self, device: str, dtype: torch.dtype) -> Samples:
+        truth = None if self.truth is None else Truth(self.truth.effect.to(device, dtype))
+        return replace(self, x=self.x.to(device, dtype), label=self.label.to(device), truth=truth)
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Training rows and labels, from a random stream disjoint from the evaluated samples."""
+
+    x: Tensor
+    label: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """How to build this model again and train it on rows that somebody else prepared."""
+
+    train: Callable[[Tensor, Tensor, int], nn.Module]  # x, label, seed -> model
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A model and everything a question about it may need."""
+
+    model: nn.Module
+    features: Features
+    kind: Literal["image", "table", "tokens"]
+    question: Question  # how this environment asks, unless told otherwise
+    classes: tuple[str, ...] = ()
+    background: Tensor | None = None  # the true baseline, shape of one sample: where a feature has no effect
+    reference: Reference | None = None
+    recipe: Recipe | None = None
+    differentiable: bool = True
+    forward: Callable[[Tensor], Tensor] | None = None  # equal to the model, faster, without gradients
+    hints: Mapping[str, str] = field(default_factory=dict)  # for example the layer a method is usually hung on
+
+    def to(self, device: str, dtype: torch.dtype) -> Setting:
+        reference = self.reference
+        if reference is not None:
+            reference = Reference(reference.x.to(device, dtype), reference.label.to(device))
+        background = None if self.background is None else self.background.to(device, dtype)
+        return replace(self, model=self.model.to(device, dtype), background=background, reference=reference)

@@ -1,0 +1,64 @@
+"""Does a value fit a parameter's annotation? Checked on source text, so that no component has to be imported."""
+
+from __future__ import annotations
+
+import ast
+
+from assay.core.spec import Spec, Value
+
+_COMPONENTS = {"Method": "methods", "Metric": "metrics", "Environment": "environments"}
+
+
+def wants_component(annotation: str) -> str | None:
+    """The catalogue that an annotation such as ``Method`` or ``tuple[Method, ...]`` asks for."""
+    for name, kind in _COMPONENTS.items():
+        if name in annotation:
+            return kind
+    return None
+
+
+def fits(value: Value, annotation: str) -> bool:
+    """True when the value may be given for the annotation; annotations that are not plain accept everything."""
+    return _fits(value, ast.parse(annotation, mode="eval").body)
+
+
+def _fits(value: Value, node: ast.expr) -> bool:
+    match node:
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _fits(value, left) or _fits(value, right)
+        case ast.Constant(value=None):
+            return value is None
+        case ast.Subscript(value=ast.Name(id="Literal"), slice=options):
+            choices = options.elts if isinstance(options, ast.Tuple) else [options]
+            return any(isinstance(choice, ast.Constant) and _same(choice.value, value) for choice in choices)
+        case ast.Subscript(value=ast.Name(id="tuple"), slice=items):
+            return isinstance(value, tuple) and _fits_items(value, items)
+        case ast.Name(id=name):
+            return _fits_name(value, name)
+    return True
+
+
+def _fits_items(value: tuple[Value, ...], items: ast.expr) -> bool:
+    kinds = items.elts if isinstance(items, ast.Tuple) else [items]
+    if isinstance(kinds[-1], ast.Constant) and kinds[-1].value is ...:
+        return all(_fits(item, kinds[0]) for item in value)
+    return len(value) == len(kinds) and all(_fits(item, kind) for item, kind in zip(value, kinds, strict=True))
+
+
+def _fits_name(value: Value, name: str) -> bool:
+    match name:
+        case "int":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case "float":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case "bool":
+            return isinstance(value, bool)
+        case "str":
+            return isinstance(value, str)
+        case "tuple":
+            return isinstance(value, tuple)
+    return isinstance(value, Spec) if name in _COMPONENTS else True
+
+
+def _same(left: object, right: object) -> bool:
+    return type(left) is type(right) and left == right

@@ -1,0 +1,149 @@
+"""Specs: how a component and its parameters are written down.
+
+``name(param=value, ...)``, nested where a component takes a component::
+
+    smoothed(of=integrated_gradients(steps=64), samples=20)
+    my_pkg.methods:MyMethod(k=3)
+
+Parsed with ``ast``; values are literals or specs, nothing is ever evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, Union
+
+from assay.core.errors import SpecError
+
+Value: TypeAlias = Union[None, bool, int, float, str, tuple["Value", ...], "Spec"]
+
+_TARGET = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
+_STRING = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A component's name and the parameters that were given for it, sorted by name."""
+
+    name: str
+    params: tuple[tuple[str, Value], ...] = ()
+
+    @classmethod
+    def of(cls, name: str, **params: Value) -> Spec:
+        return cls(name, tuple(sorted(params.items())))
+
+    @classmethod
+    def parse(cls, text: str) -> Spec:
+        """Read a spec; SpecError says what could not be read."""
+        return _parse(text)
+
+    @property
+    def foreign(self) -> bool:
+        """True for ``module:attr``, a component from outside the catalogue."""
+        return ":" in self.name
+
+    def get(self, name: str, default: Value = None) -> Value:
+        return dict(self.params).get(name, default)
+
+    def replace(self, **params: Value) -> Spec:
+        return Spec.of(self.name, **{**dict(self.params), **params})
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "params": {name: _to_json(value) for name, value in self.params}}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Spec:
+        return cls.of(data["name"], **{name: _from_json(value) for name, value in data["params"].items()})
+
+    def __str__(self) -> str:
+        if not self.params:
+            return self.name
+        return f"{self.name}({', '.join(f'{name}={_text(value)}' for name, value in self.params)})"
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, Spec):
+        return str(value)
+    if isinstance(value, tuple):
+        inner = ", ".join(_text(item) for item in value)
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    return repr(value)
+
+
+def _to_json(value: Value) -> Any:
+    if isinstance(value, Spec):
+        return value.to_json()
+    if isinstance(value, tuple):
+        return [_to_json(item) for item in value]
+    return value
+
+
+def _from_json(value: Any) -> Value:
+    if isinstance(value, Mapping):
+        return Spec.from_json(value)
+    if isinstance(value, list):
+        return tuple(_from_json(item) for item in value)
+    return value  # type: ignore[no-any-return]
+
+
+def _parse(text: str) -> Spec:
+    # 'module:attr' is not Python: each one becomes a placeholder name before parsing, outside of string literals.
+    targets: dict[str, str] = {}
+
+    def hide(match: re.Match[str]) -> str:
+        placeholder = f"_target_{len(targets)}_"
+        targets[placeholder] = match.group(0)
+        return placeholder
+
+    pieces = _STRING.split(text.strip())
+    source = "".join(piece if index % 2 else _TARGET.sub(hide, piece) for index, piece in enumerate(pieces))
+    try:
+        tree = ast.parse(source, mode="eval").body
+    except SyntaxError as error:
+        raise SpecError(f"cannot read '{text}': {error.msg}. Write name or name(param=value, ...).") from None
+    value = _value(tree, targets, text)
+    if not isinstance(value, Spec):
+        raise SpecError(f"'{text}' is a value, not a component. Write name or name(param=value, ...).")
+    return value
+
+
+def _value(node: ast.expr, targets: Mapping[str, str], text: str) -> Value:
+    match node:
+        case ast.Constant(value=value) if value is None or isinstance(value, bool | int | float | str):
+            return value
+        case ast.Name(id=name):
+            return Spec(targets.get(name, name))
+        case ast.Call():
+            return _call(node, targets, text)
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return tuple(_value(item, targets, text) for item in items)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)) if isinstance(value, int | float):
+            return -value
+    raise SpecError(f"cannot read '{text}': only literals and name(param=value) are allowed, nothing is evaluated.")
+
+
+def _call(node: ast.Call, targets: Mapping[str, str], text: str) -> Spec:
+    if not isinstance(node.func, ast.Name):
+        raise SpecError(f"cannot read '{text}': a component is a name or module:attr.")
+    if node.args:
+        raise SpecError(f"cannot read '{text}': parameters need names, as in {node.func.id}(param=value).")
+    params: dict[str, Value] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise SpecError(f"cannot read '{text}': '**' is not allowed.")
+        params[keyword.arg] = _value(keyword.value, targets, text)
+    return Spec.of(targets.get(node.func.id, node.func.id), **params)
+
+
+def walk(value: Value, visit: Callable[[Spec], None]) -> None:
+    """Visit every spec inside a value, outermost first."""
+    if isinstance(value, Spec):
+        visit(value)
+        for _, inner in value.params:
+            walk(inner, visit)
+    elif isinstance(value, tuple):
+        for item in value:
+            walk(item, visit)

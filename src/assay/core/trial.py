@@ -1,0 +1,122 @@
+"""A trial: an attribution together with everything a metric may want to ask about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Generator, Tensor
+
+from assay.core.errors import BadAttribution, NotApplicable
+from assay.core.features import Features
+from assay.core.machine import Machine
+from assay.core.query import Query
+from assay.core.question import Question
+from assay.core.rng import Draws, Key, generator
+from assay.core.setting import Samples, Setting
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Samples in their setting, before any attribution: what a probe sees."""
+
+    setting: Setting
+    samples: Samples
+    question: Question  # the question that was put to the method; metrics ask their own
+    target: Tensor  # (B,) the explained class
+    stream: Key  # what a metric's randomness depends on: metric, environment, seed; never the method
+    machine: Machine = Machine()
+
+    def ask(self, question: Question = Question(), baseline: str | float | None = None) -> Query:
+        """A query about these samples: the environment's own question where ``question`` leaves it open."""
+        asked = Question(baseline=baseline).over(question).over(self.setting.question)
+        start = baseline_for(self.setting, asked.baseline, self.samples.x)
+        indices = self.samples.indices
+        return Query(self.setting, asked, self.samples.x, self.target, start, indices, self.stream, {}, self.machine)
+
+    @property
+    def effect(self) -> Tensor:
+        """True effects (B, *features), or NotApplicable."""
+        if self.samples.truth is None:
+            raise NotApplicable("needs known truth, and this environment has none")
+        return self.samples.truth.effect
+
+    def draws(self, purpose: str) -> Draws:
+        return Draws([(*self.stream, purpose, index) for index in self.samples.indices])
+
+    def generator(self, purpose: str) -> Generator:
+        return generator(*self.stream, purpose)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """An attribution of some samples."""
+
+    scene: Scene
+    attribution: Tensor  # raw and signed, as the method returned it
+    probe: Mapping[str, Tensor] = field(default_factory=dict)  # what the metric's probe() found
+
+    @cached_property
+    def map(self) -> Tensor:
+        """The attribution per feature (B, *features): entries of a feature are added up."""
+        return per_feature(self.attribution, self.scene.setting.features)
+
+    @property
+    def effect(self) -> Tensor:
+        return self.scene.effect
+
+    def __len__(self) -> int:
+        return len(self.scene.samples)
+
+
+def per_feature(attribution: Tensor, features: Features) -> Tensor:
+    """(B, *entries), (B, *features) or (B, 1, *features) -> (B, *features)."""
+    if tuple(attribution.shape[1:]) == features.entries and features.entries != features.shape:
+        return features.pool(attribution)
+    return attribution.reshape(len(attribution), *features.shape)
+
+
+def check_attribution(attribution: object, x: Tensor, features: Features) -> Tensor:
+    """The attribution, detached, in the input's number format; BadAttribution says what is wrong with it."""
+    if not isinstance(attribution, Tensor):
+        raise BadAttribution(f"returned {type(attribution).__name__}, not a torch.Tensor")
+    fits = {tuple(x.shape), (len(x), *features.shape), (len(x), 1, *features.shape)}
+    if tuple(attribution.shape) not in fits:
+        raise BadAttribution(
+            f"returned shape {tuple(attribution.shape)} for input {tuple(x.shape)}; "
+            f"expected the input's shape or one number per feature, {(len(x), *features.shape)}"
+        )
+    finite = torch.isfinite(attribution).flatten(1).all(dim=1)
+    if not bool(finite.all()):
+        bad = int((~finite).sum())
+        raise BadAttribution(f"returned NaN or infinite values in {bad} of {len(x)} samples")
+    return attribution.detach().to(x.dtype)
+
+
+def baseline_for(setting: Setting, name: str | float | None, x: Tensor) -> Tensor:
+    """The named baseline, in the shape of ``x``."""
+    match name:
+        case None | "zero":
+            return torch.zeros_like(x)
+        case "true":
+            if setting.background is None:
+                raise NotApplicable("the true baseline is not known in this environment")
+            return setting.background.expand_as(x)
+        case "mean":
+            if setting.reference is None:
+                raise NotApplicable("the mean baseline needs reference data, and this environment has none")
+            return setting.reference.x.mean(dim=0).expand_as(x)
+        case float() | int():
+            return torch.full_like(x, float(name))
+    raise ValueError(f"unknown baseline {name!r}")
+
+
+def targets_for(setting: Setting, question: Question, x: Tensor, label: Tensor, machine: Machine = Machine()) -> Tensor:
+    """The class each sample is asked about."""
+    if question.target != "predicted":
+        return label
+    plain = Question(readout="logit", temperature=1.0, baseline="zero", target="label")
+    query = Query(setting, plain, x, label, x, tuple(range(len(x))), (), {}, machine)
+    return query.outputs(x).argmax(dim=-1)
