@@ -44,6 +44,7 @@ class Card:
     params: tuple[Param, ...] = ()
     facts: tuple[tuple[str, Any], ...] = ()  # literal class attributes: revision, higher_is_better, range, ideal, paper
     source: str = ""  # digest of the source file
+    calls: tuple[str, ...] = ()  # names of the functions it defines: tells whether it has fit, probe, train
 
     @property
     def summary(self) -> str:
@@ -97,7 +98,8 @@ def read_file(kind: str, path: Path, module: str, name: str, attr: str | None = 
             params, facts = _fields(node, text.splitlines())
             source = hashlib.sha256(text.encode()).hexdigest()
             doc = ast.get_docstring(node) or ""
-            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, source)
+            calls = tuple(item.name for item in node.body if isinstance(item, ast.FunctionDef))
+            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, source, calls)
     return None
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from assay.core.errors import AssayError
 
-GIB = 2**30
+MEMORY = 32 * 2**20  # what a core's caches like: on CPU larger calls spend more time on fresh pages than on numbers
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kKmMgG]?)i?[bB]?\s*")
 _FACTOR = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
@@ -22,7 +22,7 @@ class Machine:
 
     device: str = "cpu"
     dtype: str = "float32"
-    memory: int = GIB  # bytes for the activations of one model call
+    memory: int = MEMORY  # bytes for the activations of one model call; give a GPU gigabytes
     threads: int = 1
 
     def rows(self, bytes_per_row: int) -> int:

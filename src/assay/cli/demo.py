@@ -1,0 +1,28 @@
+"""``assay demo``: the main job on what is built in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.options import Json, Workers, worker_count
+from assay.core.machine import Machine
+
+
+def demo(
+    store: Annotated[Path, typer.Option(help="Where results go.")] = Path("assay-demo"),
+    workers: Workers = None,
+    as_json: Json = False,
+) -> None:
+    """Designed networks, eight methods, truth and model metrics: a ranked table and a report. No download."""
+    from assay.cli.report import write
+    from assay.cli.run import execute
+    from assay.study.shelf import find
+
+    code = execute(find("demo"), store, worker_count(workers), Machine(), as_json)
+    page = write(store, store / "report")
+    if not as_json:
+        typer.echo(f"Report: {page}")
+    raise typer.Exit(code)

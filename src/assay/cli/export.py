@@ -1,0 +1,24 @@
+"""``assay export``: the results as a table for other programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.options import Json, StorePath
+
+
+def export(
+    store: StorePath,
+    output: Annotated[Path, typer.Option("-o", "--output", help="FILE.parquet, .csv (one row per sample), .md, .tex (leaderboard).")],
+    as_json: Json = False,
+) -> None:
+    """Export per-sample scores (parquet, csv) or the leaderboard (md, tex)."""
+    from assay.report.export import write
+    from assay.store.store import Store
+
+    rows = write(Store.open(store, create=False), output)
+    typer.echo(json.dumps({"file": str(output), "rows": rows}) if as_json else f"{rows} rows: {output}")

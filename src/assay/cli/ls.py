@@ -1,0 +1,48 @@
+"""``assay ls``: what there is."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from assay.cli.options import Json
+from assay.core.errors import AssayError, suggest
+from assay.core.registry import KINDS, catalogue
+from assay.study.shelf import shelf, title
+
+LISTS = (*KINDS, "studies")
+
+
+def ls(
+    what: Annotated[str | None, typer.Argument(help="environments, methods, metrics or studies; default: all.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List environments, methods, metrics and studies."""
+    if what is not None and what not in LISTS:
+        raise AssayError(f"cannot list '{what}'.{suggest(what, LISTS)} Known: {', '.join(LISTS)}.")
+    found = {kind: _items(kind) for kind in LISTS if what in (None, kind)}
+    if as_json:
+        typer.echo(json.dumps(found if what is None else found[what], indent=2))
+    else:
+        _print(found)
+
+
+def _items(kind: str) -> list[dict[str, Any]]:
+    if kind == "studies":
+        return [{"name": name, "summary": title(path)} for name, path in shelf().items()]
+    return [card.to_json() for card in catalogue(kind).values()]
+
+
+def _print(found: dict[str, list[dict[str, Any]]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    for kind, items in found.items():
+        table = Table(title=kind, title_justify="left", box=None, show_header=False, padding=(0, 2))
+        for item in items:
+            table.add_row(f"[bold]{item['name']}[/bold]", item["summary"])
+        console.print(table)
+        console.print()

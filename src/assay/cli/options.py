@@ -1,0 +1,46 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.core.errors import AssayError
+from assay.core.machine import Machine, parse_memory
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text for people.")]
+StorePath = Annotated[Path, typer.Argument(help="A folder that 'assay run' has written.")]
+Workers = Annotated[int | None, typer.Option(help="Processes; 0 computes in this one. Default: the number of cores.")]
+Device = Annotated[str, typer.Option(help="Where models run: cpu, cuda, cuda:1, ...")]
+Memory = Annotated[str, typer.Option(help="Budget for the activations of one model call. The default suits a CPU core; give a GPU 4GB.")]
+Threads = Annotated[int, typer.Option(help="Threads per process.")]
+Dtype = Annotated[str, typer.Option(help="float32 or float64.")]
+
+
+def machine(device: str, memory: str, threads: int, dtype: str) -> Machine:
+    if dtype not in ("float32", "float64"):
+        raise AssayError(f"--dtype {dtype}: choose float32 or float64.")
+    if threads < 1:
+        raise AssayError(f"--threads {threads}: at least 1 is needed.")
+    return Machine(device, dtype, parse_memory(memory), threads)
+
+
+def worker_count(given: int | None) -> int:
+    if given is not None and given < 0:
+        raise AssayError(f"--workers {given}: give 0 (this process) or more.")
+    return (os.cpu_count() or 1) if given is None else given
+
+
+def seed_list(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    try:
+        seeds = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise AssayError(f"--seeds {text}: write whole numbers with commas, such as 0,1,2.") from None
+    if len(set(seeds)) < len(seeds):
+        raise AssayError(f"--seeds {text}: a seed is given twice.")
+    return seeds

@@ -1,0 +1,83 @@
+"""``assay show``: one component: card, parameters, layers of a designed network."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from assay.cli.options import Json
+from assay.core.cards import Card
+from assay.core.errors import SpecError, suggest
+from assay.core.registry import ALIASES, KINDS, build, card, catalogue, resolve
+from assay.core.spec import Spec
+
+
+def show(
+    name: Annotated[str, typer.Argument(help="A name, name(param=value) or module:attr.")],
+    seed: Annotated[int, typer.Option(help="Seed of an environment's network.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Show a component's card and parameters, and the layers of a designed network."""
+    spec = Spec.parse(name)
+    found, spec = _find(spec)
+    audited = _audit(spec, seed) if found.kind == "environments" else None
+    if as_json:
+        typer.echo(json.dumps({**found.to_json(), "spec": str(spec), "network": audited}, indent=2))
+    else:
+        _print(found, spec, audited)
+
+
+def _find(spec: Spec) -> tuple[Card, Spec]:
+    for kind in KINDS:
+        if spec.foreign or spec.name in catalogue(kind):
+            return card(kind, spec.name), resolve(kind, spec)
+    known = [name for kind in KINDS for name in catalogue(kind)]
+    hint = f" Did you mean '{ALIASES[spec.name]}'?" if spec.name in ALIASES else suggest(spec.name, known)
+    raise SpecError(f"nothing is called '{spec.name}'.{hint} 'assay ls' lists everything.")
+
+
+def _audit(spec: Spec, seed: int) -> dict[str, Any] | None:
+    environment = build("environments", spec)
+    if not hasattr(environment, "network"):
+        return None
+    from assay.craft.audit import audit
+
+    shape = environment.sample([0], 0).x.shape[1:]
+    found = audit(environment.network(seed), tuple(shape))
+    rows = [
+        {"name": row.name, "kind": row.kind, "output": list(row.shape), "parameters": row.parameters}
+        for row in found.rows
+    ]
+    return {"layers": found.layers, "parameters": found.parameters, "rows": rows}
+
+
+def _print(found: Card, spec: Spec, audited: dict[str, Any] | None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    console.print(f"[bold]{found.name}[/bold]  ({found.kind[:-1]}, {found.target})\n")
+    console.print(found.doc, highlight=False)
+    for name, value in found.facts:
+        console.print(f"[dim]{name.replace('_', ' ')}:[/dim] {value}", highlight=False)
+    if found.params:
+        table = Table("parameter", "value", "type", "", title="parameters", title_justify="left", box=None)
+        for param in found.params:
+            table.add_row(param.name, str(spec.get(param.name)), param.annotation, param.note)
+        console.print()
+        console.print(table)
+    if audited:
+        _print_layers(console, audited)
+
+
+def _print_layers(console: Any, audited: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    table = Table("module", "kind", "output", "parameters", title="network", title_justify="left", box=None)
+    for row in audited["rows"]:
+        table.add_row(row["name"], row["kind"], "x".join(map(str, row["output"])), f"{row['parameters']:,}")
+    console.print()
+    console.print(table)
+    console.print(f"\n[bold]{audited['layers']} layers, {audited['parameters']:,} parameters[/bold]")

@@ -1,0 +1,99 @@
+"""Printing boards and verdicts on a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from assay.report.board import Board, Cell, Result, higher_is_better
+
+
+def print_result(result: Result, console: Console | None = None) -> None:
+    console = console or _console()
+    for board in result.boards:
+        console.print(_table(result, board))
+        console.print()
+    for metric, verdicts in result.verdicts.items():
+        gamma = verdicts[0].gamma if verdicts else 0.5
+        console.print(f"[bold]Faithfulness test[/bold] on {escape(metric)} at gamma = {gamma:g}")
+        for found in verdicts:
+            console.print(f"  {escape(found.method)}: {escape(str(found))}", highlight=False)
+        console.print()
+    _print_trouble(result, console)
+
+
+def _console() -> Console:
+    """As wide as the terminal; a file or a pipe has no width, so it gets enough."""
+    console = Console()
+    return console if console.is_terminal else Console(width=200)
+
+
+def _table(result: Result, board: Board) -> Table:
+    title = f"[bold]{escape(board.environment)}[/bold]"
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1), caption_justify="left")
+    table.add_column("method", no_wrap=True)
+    for metric in board.metrics:
+        arrow = "↑" if higher_is_better(result.run, metric) else "↓"
+        table.add_column(f"{escape(metric)} {arrow}", justify="right")
+    table.add_column("mean rank", justify="right")
+    for line in board.lines:
+        cells = [_text(line.cells[metric]) for metric in board.metrics]
+        table.add_row(escape(line.method), *cells, "" if line.mean_rank is None else f"{line.mean_rank:.1f}")
+    return table
+
+
+def _text(cell: Cell) -> str:
+    if cell.status != "ok" or cell.value is None:
+        return f"[dim]{'undefined' if cell.status == 'ok' else cell.status}[/dim]"
+    best = "[bold]" if cell.rank is not None and cell.rank < 2 else "[not bold]"
+    text = f"{best}{cell.value:.3f}[/]"
+    if cell.low is not None and cell.high is not None:
+        text += f" [dim]{_short(cell.low)}–{_short(cell.high)}[/dim]"
+    if cell.defined < cell.count:
+        text += f" [yellow]{cell.defined}/{cell.count}[/yellow]"
+    return text
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".replace("0.", ".", 1)
+
+
+def _print_trouble(result: Result, console: Console) -> None:
+    for word, rows in (("skipped", result.skipped()), ("failed", result.failed())):
+        reasons: dict[tuple[str, str], list[str]] = {}
+        for board, line, metric, cell in rows:
+            reasons.setdefault((line.method, cell.reason), []).append(f"{metric} on {board.environment}")
+        for (method, reason), places in reasons.items():
+            where = places[0] if len(places) == 1 else f"{len(places)} cells"
+            style = "red" if word == "failed" else "dim"
+            console.print(f"[{style}]{word}[/] {escape(method)} ({escape(where)}): {escape(reason)}", highlight=False)
+
+
+def to_json(result: Result) -> dict[str, Any]:
+    """The result for machines."""
+    return {
+        "study": result.study["name"],
+        "boards": [
+            {
+                "environment": board.environment,
+                "methods": [
+                    {
+                        "method": line.method,
+                        "mean_rank": line.mean_rank,
+                        "metrics": {metric: cell.__dict__ for metric, cell in line.cells.items()},
+                    }
+                    for line in board.lines
+                ],
+            }
+            for board in result.boards
+        ],
+        "faithfulness": {
+            metric: [{"method": v.method, "gamma": v.gamma, "refuted_by": list(v.refuted_by), "verdict": str(v)} for v in found]
+            for metric, found in result.verdicts.items()
+        },
+        "failed": len(result.failed()),
+        "skipped": len(result.skipped()),
+    }

@@ -1,0 +1,158 @@
+"""The dominant colour, by a network with hand-set weights (AttributionLab, section 3 and appendices C.4, G and I)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from math import floor, log10
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from assay.core.features import Pixels
+from assay.core.question import Question
+from assay.core.rng import Draws
+from assay.core.setting import Samples, Setting, Truth
+from assay.craft.accumulate import redundant_weights
+from assay.craft.interpret import Interpreted, interpret_color_count
+from assay.craft.networks import color_count
+from assay.craft.tiling import cells, plan
+from assay.kit.draw import scatter_boxes, shapes, speckle
+
+PAPER_SIDE = 224
+PAPER_SIZES = (20, 50)  # ours: the paper does not say
+NAMES = {(255, 255, 255): "white", (255, 127, 0): "orange", (0, 127, 255): "blue", (0, 255, 0): "green"}
+
+
+@dataclass(frozen=True)
+class ColorCount:
+    """Patches of different colours on a dark background; the network counts the pixels of each colour.
+
+    Pixels of the winning colour have effect +1, of other colours -1, background 0. With ``unseen`` the network also
+    has redundant channels: they wake up on any colour that is not in the data, and push the counts about at random. The
+    seed draws those weights.
+    """
+
+    paper: ClassVar[str] = "Zhang et al., AttributionLab, 2024"
+    kind: ClassVar[str] = "image"
+
+    side: int = 224  # pixels
+    colors: tuple[tuple[int, int, int], ...] = ((255, 255, 255), (255, 127, 0), (0, 127, 255), (0, 255, 0))
+    background: tuple[int, int, int] = (20, 20, 20)
+    sizes: tuple[int, int] | None = None  # smallest and largest patch; None: 20 to 50, scaled with side
+    unseen: bool = True  # unseen-data effect; False: no redundant channels
+    redundant: int = 2  # redundant channels
+    scale: float | Literal["torch"] = 1.0  # redundant weights are uniform in -scale..scale; torch: as PyTorch would
+    weight_seed: int | None = None  # of the redundant weights; None: the study's seed
+    uniform: bool = False  # accumulator with all weights 1 instead of random ones
+    accumulator_seed: int = 0
+    temperature: float | None = None  # of the explained probability; None: half the median lead of the winner
+    forward: Literal["network", "program"] = "network"  # what answers where no gradient is needed; both are equal
+
+    @classmethod
+    def tiny(cls) -> ColorCount:
+        return cls(side=16, sizes=(3, 6))
+
+    def program(self, x: Tensor, seed: int) -> Tensor:
+        """Count the pixels of each colour; where unseen colours wake the redundant channels, cell by cell."""
+        counted = torch.stack([_resembles(x, color) for color in self.colors], dim=1)  # (B, C, H, W)
+        if not self._redundant:
+            return counted.sum(dim=(2, 3))
+        strange = (1 - counted.sum(dim=1) - _resembles(x, self.background)).clamp(min=0)
+        first = plan(self.side)[0]
+        push = self._weights(seed).sum(dim=1).flatten(1).to(x)  # (C, 9): equal channels add up
+        pushed = cells(strange[:, None], first)[:, 0] @ push.T  # (B, cells, C)
+        return (cells(counted, first).sum(dim=3) + pushed.transpose(1, 2)).clamp(min=0).sum(dim=2)
+
+    def network(self, seed: int) -> nn.Module:
+        return color_count(
+            self.side,
+            self.colors,
+            self.background,
+            self._redundant,
+            self.uniform,
+            self._weight_seed(seed),
+            self.accumulator_seed,
+            self.scale,
+        )
+
+    def wires(self, seed: int) -> Interpreted:
+        """The network's second witness: its wires, interpreted."""
+        weight_seed = self._weight_seed(seed)
+        return interpret_color_count(self.side, self.colors, self.background, self._redundant, weight_seed, self.scale)
+
+    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        background = torch.tensor(self.background, dtype=torch.float32)[:, None, None]
+        return Setting(
+            model=self.network(seed),
+            features=Pixels(3, self.side, self.side),
+            kind="image",
+            question=Question("probability", self.temperature or _half_lead(self), "zero", "label"),
+            classes=tuple(NAMES.get(color, f"rgb{color}") for color in self.colors),
+            background=background.expand(3, self.side, self.side),
+            forward=partial(self.program, seed=seed) if self.forward == "program" else None,
+            hints={"grad_cam": "accumulator.layers.5"} if self.side == PAPER_SIDE else {},
+        )
+
+    def sample(self, indices: Sequence[int], seed: int) -> Samples:
+        masks = self._masks(indices, seed)  # (B, C, H, W)
+        counts = masks.sum(dim=(2, 3))
+        label = counts.argmax(dim=1)
+        sign = torch.nn.functional.one_hot(label, len(self.colors)) * 2 - 1  # winner +1, others -1
+        effect = (masks * sign[:, :, None, None]).sum(dim=1).float()
+        return Samples(self._paint(masks), label, Truth(effect), tuple(indices))
+
+    def _masks(self, indices: Sequence[int], seed: int) -> Tensor:
+        """Bool (B, C, H, W), one patch a colour. An image with a tie for the winner is drawn again."""
+        masks = self._draw([("color_count", seed, index, 0) for index in indices])
+        attempt = 0
+        while bool((tied := _lead(masks) == 0).any()):
+            attempt += 1
+            again = [("color_count", seed, index, attempt) for index, tie in zip(indices, tied, strict=True) if tie]
+            masks[tied] = self._draw(again)
+        return masks
+
+    def _draw(self, keys: Sequence[tuple[str | int, ...]]) -> Tensor:
+        draws = Draws(keys)
+        low, high = self.sizes or (round(size * self.side / PAPER_SIDE) for size in PAPER_SIZES)
+        sizes = (low + (high - low + 1) * draws.uniform(len(self.colors))).floor()
+        centres = scatter_boxes(draws, sizes, self.side)
+        return speckle(draws, shapes(draws, centres, sizes, self.side))
+
+    def _paint(self, masks: Tensor) -> Tensor:
+        colors = torch.tensor(self.colors, dtype=torch.float32)
+        background = torch.tensor(self.background, dtype=torch.float32)
+        above = torch.einsum("bphw,pc->bchw", masks.float(), colors - background)
+        return background[:, None, None] + above
+
+    def _weights(self, seed: int) -> Tensor:
+        return redundant_weights(len(self.colors), self._redundant, self.scale, self._weight_seed(seed))
+
+    @property
+    def _redundant(self) -> int:
+        return self.redundant if self.unseen else 0
+
+    def _weight_seed(self, seed: int) -> int:
+        return seed if self.weight_seed is None else self.weight_seed
+
+
+def _resembles(x: Tensor, color: tuple[int, int, int]) -> Tensor:
+    """(B, H, W): 1 at the colour, falling to 0 within one unit of distance; 0 elsewhere."""
+    target = torch.tensor(color, dtype=x.dtype, device=x.device)[:, None, None]
+    return ((1 - (x - target).abs()).clamp(min=0).sum(dim=1) - 2).clamp(min=0)
+
+
+def _lead(masks: Tensor) -> Tensor:
+    """(B,): pixels of the winner over the second."""
+    first, second = masks.sum(dim=(2, 3)).topk(2, dim=1).values.unbind(dim=1)
+    return first - second
+
+
+@lru_cache(maxsize=32)
+def _half_lead(environment: ColorCount) -> float:
+    """Half the winner's median lead over 64 images, to two digits: keeps the softmax off its flat ends."""
+    draws = environment._masks(range(64), seed=-1)
+    half = float(_lead(draws).double().median()) / 2
+    return float(round(half, 1 - floor(log10(half))))

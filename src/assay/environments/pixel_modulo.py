@@ -1,0 +1,95 @@
+"""The number of white pixels modulo N, by a network with hand-set weights (AttributionLab, appendices C, D and F)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from assay.core.errors import AssayError
+from assay.core.features import Pixels
+from assay.core.question import Question
+from assay.core.rng import Draws
+from assay.core.setting import Samples, Setting, Truth
+from assay.craft.interpret import Interpreted, interpret_pixel_modulo
+from assay.craft.networks import pixel_modulo
+from assay.kit.draw import bezier, scatter, speckle
+
+PAPER_SIDE = 224
+PAPER_RADII = (22.7, 37.4)  # ours: they give the white area that the paper's Table 4 implies
+PAPER_LARGEST = 4900
+
+
+@dataclass(frozen=True)
+class PixelModulo:
+    """Four Bézier patches of random black and white pixels; the network answers (number of white pixels) mod N.
+
+    Every white pixel has effect 1, every other pixel 0 (propositions 3.1, 3.2). In the paper's configuration, the
+    default, the network has 17 layers and 675,033 parameters. The seed draws the accumulator's weights.
+    """
+
+    paper: ClassVar[str] = "Zhang et al., AttributionLab, 2024"
+    kind: ClassVar[str] = "image"
+
+    side: int = 224  # pixels
+    modulus: int = 30
+    largest: int | None = None  # largest count the network can take; None: 4900, scaled with the image's area
+    patches: int = 4
+    radii: tuple[float, float] | None = None  # smallest and largest patch radius; None: 22.7 to 37.4, scaled with side
+    uniform: bool = False  # accumulator with all weights 1 instead of random ones
+    weight_seed: int | None = None  # of the accumulator; None: the study's seed
+
+    @classmethod
+    def tiny(cls) -> PixelModulo:
+        return cls(side=24, modulus=5)
+
+    def program(self, x: Tensor, seed: int) -> Tensor:
+        """The count modulo N; between N - 1 and N, where no whole number lies, it comes down to 0 in a straight line."""
+        rest = x.sum(dim=(1, 2, 3)).remainder(self.modulus)
+        return (rest - self.modulus * (rest - (self.modulus - 1)).clamp(min=0)).unsqueeze(1)
+
+    def network(self, seed: int) -> nn.Module:
+        return pixel_modulo(self.side, self.modulus, self._largest, self.uniform, self._weight_seed(seed))
+
+    def wires(self, seed: int) -> Interpreted:
+        """The network's second witness: its wires, interpreted."""
+        return interpret_pixel_modulo(self.side, self.modulus, self._largest, self.uniform, self._weight_seed(seed))
+
+    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        layer = "accumulator.layers.5"
+        return Setting(
+            model=self.network(seed),
+            features=Pixels(1, self.side, self.side),
+            kind="image",
+            question=Question("value", 1.0, "zero", "label"),
+            background=torch.zeros(1, self.side, self.side),
+            hints={"grad_cam": layer} if self.side == PAPER_SIDE and not self.uniform else {},
+        )
+
+    def sample(self, indices: Sequence[int], seed: int) -> Samples:
+        white = speckle(*self._patches(indices, seed)).any(dim=1)  # (B, H, W)
+        limit = -(-self._largest // self.modulus) * self.modulus
+        if int(white.sum(dim=(1, 2)).max()) > limit:
+            raise AssayError(f"pixel_modulo: an image has more than {limit} white pixels; raise largest or shrink radii.")
+        return Samples(white[:, None].float(), torch.zeros(len(indices), dtype=torch.long), Truth(white.float()), tuple(indices))
+
+    def remainder(self, samples: Samples) -> Tensor:
+        """(B,) the label in the paper's sense: what the network must answer."""
+        return self.program(samples.x, 0)[:, 0].long()
+
+    def _patches(self, indices: Sequence[int], seed: int) -> tuple[Draws, Tensor]:
+        draws = Draws([("pixel_modulo", seed, index) for index in indices])
+        low, high = self.radii or (radius * self.side / PAPER_SIDE for radius in PAPER_RADII)
+        radii = low + (high - low) * draws.uniform(self.patches)
+        centres = scatter(draws, radii, self.side)
+        return draws, bezier(draws, centres, radii, self.side)
+
+    @property
+    def _largest(self) -> int:
+        return self.largest or max(self.modulus, round(PAPER_LARGEST * (self.side / PAPER_SIDE) ** 2))
+
+    def _weight_seed(self, seed: int) -> int:
+        return seed if self.weight_seed is None else self.weight_seed

@@ -1,0 +1,90 @@
+"""Outcomes: whatever happens while something is computed becomes a record: ok, skipped with a reason, or failed."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.core.errors import NotApplicable
+from assay.core.records import Kind, Record
+
+Arrays = Mapping[str, npt.NDArray[np.generic]]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a piece of work returns: arrays to be stored, and small facts about them."""
+
+    arrays: Arrays
+    data: Mapping[str, Any]
+
+
+class Blocked(Exception):
+    """Something that this work needs was skipped or failed."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        super().__init__(record.reason)
+
+
+def outcome(kind: Kind, key: str, work: Callable[[], Made], save: Callable[[Arrays], str]) -> Record:
+    """Do the work and say how it ended. Only an interrupt passes through."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    try:
+        made = work()
+        cost = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+        digest = save(made.arrays) if made.arrays else ""
+        return Record(kind, key, "ok", arrays=digest, data=made.data, cost=cost, origin=origin())
+    except NotApplicable as error:
+        return Record(kind, key, "skipped", reason=str(error), origin=origin())
+    except Blocked as error:
+        return _blocked(kind, key, error.record)
+    except Exception as error:
+        return failed(kind, key, f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def failed(kind: Kind, key: str, reason: str, trace: str = "") -> Record:
+    return Record(kind, key, "failed", reason=reason, traceback=trace, origin=origin())
+
+
+def _blocked(kind: Kind, key: str, cause: Record) -> Record:
+    if cause.status == "skipped":
+        return Record(kind, key, "skipped", reason=cause.reason, origin=origin())
+    return failed(kind, key, f"its {cause.kind} failed: {cause.reason}", cause.traceback)
+
+
+def require(records: Mapping[str, Record], key: str) -> Record:
+    """The record of an input, or Blocked."""
+    record = records[key]
+    if record.status != "ok":
+        raise Blocked(record)
+    return record
+
+
+def origin() -> dict[str, Any]:
+    """When, where and with what: never part of a result."""
+    return {"time": datetime.now(UTC).isoformat(timespec="seconds"), "pid": os.getpid(), **_versions()}
+
+
+@lru_cache(maxsize=1)
+def _versions() -> dict[str, str]:
+    names = ("assay-xai", "torch", "numpy", "captum", "scikit-learn")
+    return {"python": platform.python_version(), "host": platform.node(), **{name: _version(name) for name in names}}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""

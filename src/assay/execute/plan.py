@@ -1,0 +1,113 @@
+"""The plan: which jobs a study still needs, given what a store has. Resuming is set difference."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay.core.question import Question
+from assay.core.registry import card
+from assay.core.spec import Spec
+from assay.execute.jobs import FitJob, Job, Judging, ModelJob, ProbeJob, SamplesJob, TrialJob
+from assay.store.store import Store
+from assay.study import grid, keys
+from assay.study.grid import Cell
+from assay.study.keys import Block, Place
+from assay.study.study import Entry, Study
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Jobs in an order in which every job comes after what it needs."""
+
+    jobs: tuple[Job, ...]
+    trials: int  # blocks of attribution in the whole study
+    reused: int  # of these, how many are in the store with all their evidence
+
+    def counts(self) -> dict[str, int]:
+        return dict(Counter(type(job).__name__.removesuffix("Job").lower() for job in self.jobs))
+
+
+def plan(study: Study, store: Store, dtype: str = "float32") -> Plan:
+    """What is missing."""
+    planner = _Planner(store)
+    for environment in study.environments:
+        for seed in study.seeds[:1] if study.gallery else ():
+            planner.samples(grid.place(study, environment, seed, dtype), study.gallery)
+    total = reused = 0
+    for cell in grid.cells(study, dtype):
+        wanted = grid.metrics(study, cell.environment)
+        for block in cell.blocks:
+            total += 1
+            reused += not planner.trial(cell, block, wanted)
+    return Plan(tuple(planner.ordered()), total, reused)
+
+
+class _Planner:
+    """Collects jobs, each once, prerequisites with the first job that needs them."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.jobs: dict[str, Job] = {}
+
+    def ordered(self) -> Iterator[Job]:
+        # Shared things first: they open the way for many others. The sort is stable.
+        rank = {ModelJob: 0, SamplesJob: 1, FitJob: 1, ProbeJob: 1, TrialJob: 2}
+        return iter(sorted(self.jobs.values(), key=lambda job: rank[type(job)]))
+
+    def missing(self, key: str) -> bool:
+        return key not in self.jobs and not self.store.has(key)
+
+    def trial(self, cell: Cell, block: Block, metrics: tuple[Entry, ...]) -> bool:
+        """Plan one block; False when the store has all of it."""
+        key = cell.trial(block)
+        record = self.store.get(key)
+        if record is not None and record.status == "skipped":
+            return False
+        pairs = [(metric, cell.evidence(metric, block)) for metric in metrics]
+        known = record is not None and record.status == "ok"
+        missing = [(metric, evidence) for metric, evidence in pairs if not self.store.has(evidence)]
+        if known and not missing:
+            return False
+        model = self.model(cell.place)
+        question = cell.method.question
+        fit = "" if known else self.fit(cell, model)
+        judgings = tuple(Judging(found, metric.spec, self.probe(cell, metric, block, model)) for metric, found in missing)
+        self.jobs[key] = TrialJob(key, cell.place, model, cell.method.spec, question, fit, block, judgings, known)
+        return True
+
+    def model(self, place: Place) -> str:
+        if "train" not in card("environments", place.environment.name).calls:
+            return ""
+        if self.missing(place.setting):
+            self.jobs[place.setting] = ModelJob(place.setting, place)
+        return place.setting
+
+    def fit(self, cell: Cell, model: str) -> str:
+        if not _fits(cell.method.spec):
+            return ""
+        key = cell.fit()
+        if self.missing(key):
+            self.jobs[key] = FitJob(key, cell.place, model, cell.method.spec, cell.method.question)
+        return key
+
+    def probe(self, cell: Cell, metric: Entry, block: Block, model: str) -> str:
+        if "probe" not in card("metrics", metric.spec.name).calls:
+            return ""
+        key = cell.probe(metric, block)
+        if self.missing(key):
+            question = Question(target=cell.method.question.target)
+            self.jobs[key] = ProbeJob(key, cell.place, model, metric.spec, question, block)
+        return key
+
+    def samples(self, place: Place, count: int) -> None:
+        key = keys.samples_key(place, count)
+        if self.missing(key):
+            self.jobs[key] = SamplesJob(key, place, self.model(place), count)
+
+
+def _fits(method: Spec) -> bool:
+    """A method has something to fit when it, or a method inside it, defines ``fit``."""
+    inner = [value for _, value in method.params if isinstance(value, Spec)]
+    return any(_fits(spec) for spec in inner) if inner else "fit" in card("methods", method.name).calls

@@ -1,0 +1,105 @@
+"""From evidence to scores: blocks are merged, seeds are kept apart, and nothing is averaged over what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.core.evidence import Evidence, Reduce, mean_score, merge
+from assay.core.records import Record
+from assay.core.registry import build
+from assay.execute.outcome import Made, origin, outcome
+from assay.stats.intervals import RESAMPLES, interval, mean_curve
+from assay.store.store import Store
+from assay.study import grid, keys
+from assay.study.grid import Cell
+from assay.study.study import Entry, Study
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a study's result: labels, and the key of the score."""
+
+    environment: str
+    method: str
+    metric: str
+    key: str
+
+    def to_json(self) -> dict[str, str]:
+        return {"environment": self.environment, "method": self.method, "metric": self.metric, "key": self.key}
+
+
+def summarise(study: Study, store: Store, dtype: str = "float32") -> list[Row]:
+    """Compute the scores that are not in the store; the rows of the study's result."""
+    rows = []
+    for environment, method, cells in _groups(study, dtype):
+        for metric in grid.metrics(study, environment):
+            evidence = [[cell.evidence(metric, block) for block in cell.blocks] for cell in cells]
+            key = keys.score_key(metric.spec, evidence, environment.samples, RESAMPLES)
+            if not store.has(key):
+                store.put(_score(key, metric, cells, evidence, store))
+            rows.append(Row(environment.label, method.label, metric.label, key))
+    return rows
+
+
+def _groups(study: Study, dtype: str) -> Iterator[tuple[Entry, Entry, list[Cell]]]:
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in grid.cells(study, dtype):
+        groups.setdefault((cell.environment.label, cell.method.label), []).append(cell)
+    for cells in groups.values():
+        yield cells[0].environment, cells[0].method, cells
+
+
+def _score(key: str, metric: Entry, cells: Sequence[Cell], evidence: Sequence[Sequence[str]], store: Store) -> Record:
+    found = store.get_many(name for names in evidence for name in names)
+    obstacle = _obstacle(cells, evidence, found, store)
+    if obstacle is not None:
+        status, reason = obstacle
+        return Record("score", key, status, reason=reason, origin=origin())  # type: ignore[arg-type]
+    samples = cells[0].environment.samples
+    per_seed = [_evidence(names, found, store, samples) for names in evidence]
+    reduce = getattr(build("metrics", metric.spec), "reduce", mean_score)
+    return outcome("score", key, lambda: _reduced(per_seed, reduce), store.save)
+
+
+def _evidence(names: Sequence[str], found: Mapping[str, Record], store: Store, samples: int) -> Evidence:
+    blocks = [Evidence.from_arrays(store.load(found[name])) for name in names]
+    return merge(blocks).take(slice(0, samples))
+
+
+def _obstacle(
+    cells: Sequence[Cell], evidence: Sequence[Sequence[str]], found: Mapping[str, Record], store: Store
+) -> tuple[str, str] | None:
+    """Why there is no score: the first block whose trial or evidence is not ok. Failures before skips."""
+    causes: list[tuple[str, str]] = []
+    for cell, names in zip(cells, evidence, strict=True):
+        for block, name in zip(cell.blocks, names, strict=True):
+            record = found.get(name) or store.get(cell.trial(block))
+            if record is None:
+                causes.append(("failed", "was not computed: run the study again"))
+            elif record.status != "ok":
+                causes.append((record.status, record.reason))
+    return min(causes, key=lambda cause: cause[0]) if causes else None  # "failed" < "skipped"
+
+
+def _reduced(per_seed: Sequence[Evidence], reduce: Reduce) -> Made:
+    found = interval(per_seed, reduce)
+    curve = mean_curve([reduce(evidence) for evidence in per_seed])
+    arrays: dict[str, Any] = {}
+    if curve is not None:
+        arrays = {"curve": np.asarray(curve, dtype=np.float64), "axis": np.asarray(per_seed[0].axis["curve"])}
+    if found is None:
+        count = sum(len(evidence) for evidence in per_seed)
+        return Made({}, {"value": None, "low": None, "high": None, "per_seed": [], "count": count, "defined": 0})
+    data = {
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "per_seed": list(found.per_seed),
+        "count": found.count,
+        "defined": found.defined,
+    }
+    return Made(arrays, data)

@@ -1,0 +1,133 @@
+"""Doing a job: from the data that describes it to the records it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from assay.core.evidence import Evidence
+from assay.core.protocols import Fitted, Probing
+from assay.core.records import Record
+from assay.core.trial import Trial
+from assay.execute import models
+from assay.execute.desk import Desk, numpy_arrays
+from assay.execute.jobs import FitJob, Job, Judging, ModelJob, ProbeJob, SamplesJob, TrialJob
+from assay.execute.outcome import Made, outcome, require
+from assay.execute.trial import attribute_within, fit, pose
+from assay.study.keys import Block
+
+Records = Mapping[str, Record]
+
+
+def perform(job: Job, records: Records, desk: Desk) -> Iterator[Record]:
+    """The job's records, each as soon as it is there. ``records`` has everything in ``job.needs``."""
+    match job:
+        case ModelJob():
+            yield outcome("model", job.key, lambda: _model(job, desk), desk.save)
+        case SamplesJob():
+            yield outcome("samples", job.key, lambda: _samples(job, records, desk), desk.save)
+        case FitJob():
+            yield outcome("fit", job.key, lambda: _fit(job, records, desk), desk.save)
+        case ProbeJob():
+            yield outcome("probe", job.key, lambda: _probe(job, records, desk), desk.save)
+        case TrialJob():
+            yield from _trial(job, records, desk)
+
+
+def _model(job: ModelJob, desk: Desk) -> Made:
+    environment = desk.component("environments", job.place.environment)
+    weights = models.fetch(job.key, lambda: numpy_arrays(environment.train(job.place.seed)))
+    return Made(weights, {"environment": str(job.place.environment), "seed": job.place.seed})
+
+
+def _samples(job: SamplesJob, records: Records, desk: Desk) -> Made:
+    setting = desk.setting(job.place, job.model, records)
+    samples = desk.samples(job.place, Block(0, job.count))
+    arrays = {"x": samples.x, "label": samples.label}
+    if samples.truth is not None:
+        arrays["effect"] = samples.truth.effect
+    features = setting.features
+    data: dict[str, Any] = {
+        "kind": setting.kind,
+        "entries": list(features.entries),
+        "features": list(features.shape),
+        "names": list(getattr(features, "names", ())),
+        "groups": list(getattr(features, "groups", ())),
+        "classes": list(setting.classes),
+    }
+    return Made(numpy_arrays(arrays), data)
+
+
+def _fit(job: FitJob, records: Records, desk: Desk) -> Made:
+    method = desk.component("methods", job.method)
+    if not isinstance(method, Fitted):
+        return Made({}, {})  # a combinator around a method that fits nothing
+    setting = desk.setting(job.place, job.model, records)
+    stream = ("fit", str(job.method), job.place.setting)
+    return Made(numpy_arrays(fit(method, setting, job.question, stream, desk.machine)), {"method": str(job.method)})
+
+
+def _probe(job: ProbeJob, records: Records, desk: Desk) -> Made:
+    metric = desk.component("metrics", job.metric)
+    assert isinstance(metric, Probing)
+    setting = desk.setting(job.place, job.model, records)
+    samples = desk.samples(job.place, job.block)
+    scene = desk.scene(job.place, setting, samples, job.question, job.metric)
+    return Made(numpy_arrays(metric.probe(scene)), {"metric": str(job.metric), "block": [job.block.start, job.block.stop]})
+
+
+def _trial(job: TrialJob, records: Records, desk: Desk) -> Iterator[Record]:
+    trial = records[job.key] if job.known else outcome("trial", job.key, lambda: _attribute(job, records, desk), desk.save)
+    if not job.known:
+        yield trial
+    if trial.status != "ok":
+        return  # nothing to judge; the trial's own record says why
+    attribution = torch.from_numpy(desk.load(trial)["attribution"]).to(desk.machine.device)
+    for judging in job.judgings:
+        yield outcome(
+            "evidence", judging.key, lambda judging=judging: _judge(job, judging, attribution, records, desk), desk.save  # type: ignore[misc]
+        )
+
+
+def _attribute(job: TrialJob, records: Records, desk: Desk) -> Made:
+    method = desk.component("methods", job.method)
+    setting = desk.setting(job.place, job.model, records)
+    fitted = desk.tensors(require(records, job.fit)) if job.fit else {}
+    stream = ("method", str(job.method), job.place.setting, job.place.data)
+    query = replace(
+        pose(setting, desk.samples(job.place, job.block), job.question, stream, desk.machine), fitted=fitted
+    )
+    attribution, halved = attribute_within(method, query)
+    data = {
+        "environment": str(job.place.environment),
+        "method": str(job.method),
+        "seed": job.place.seed,
+        "block": [job.block.start, job.block.stop],
+        "question": query.question.to_json(),
+        **({"memory_halved": halved} if halved else {}),
+    }
+    return Made({"attribution": attribution.cpu().numpy()}, data)
+
+
+def _judge(job: TrialJob, judging: Judging, attribution: Tensor, records: Records, desk: Desk) -> Made:
+    metric = desk.component("metrics", judging.metric)
+    setting = desk.setting(job.place, job.model, records)
+    samples = desk.samples(job.place, job.block)
+    scene = desk.scene(job.place, setting, samples, job.question, judging.metric)
+    probe = desk.tensors(require(records, judging.probe)) if judging.probe else {}
+    evidence: Evidence = metric(Trial(scene, attribution, probe))
+    _check_evidence(evidence, len(samples))
+    return Made(evidence.to_arrays(), {"metric": str(judging.metric), "trial": job.key})
+
+
+def _check_evidence(evidence: Evidence, count: int) -> None:
+    for name, rows in evidence.rows.items():
+        if len(rows) != count:
+            raise ValueError(f"the metric returned {len(rows)} rows of '{name}' for {count} samples")
+        if not np.isfinite(rows.astype(np.float64)).all():
+            raise ValueError(f"the metric returned NaN or infinite values in '{name}'; undefined is defined=False")

@@ -1,0 +1,60 @@
+"""Layers of a model by name, and hooks that are gone when their scope ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from torch import Tensor, nn
+
+from assay.core.errors import SpecError, suggest
+
+Watcher = Callable[[nn.Module, tuple[Any, ...], Any], Any]
+
+
+def layer(model: nn.Module, name: str) -> nn.Module:
+    """The submodule of this name; SpecError suggests near misses."""
+    known: dict[str, nn.Module] = {known: module for known, module in model.named_modules() if known}
+    if name not in known:
+        raise SpecError(f"the model has no layer '{name}'.{suggest(name, known)} Its layers: {', '.join(known)}.")
+    return known[name]
+
+
+def leaves(model: nn.Module) -> dict[str, nn.Module]:
+    """Modules without children, by name."""
+    return {name: module for name, module in model.named_modules() if next(module.children(), None) is None}
+
+
+@contextmanager
+def watched(modules: Iterable[nn.Module], after: Watcher) -> Iterator[None]:
+    """Call ``after(module, inputs, output)`` whenever one of the modules has run; it may return another output."""
+    with ExitStack() as stack:
+        for module in modules:
+            stack.callback(module.register_forward_hook(after).remove)
+        yield
+
+
+@contextmanager
+def around(modules: Iterable[nn.Module], enter: Callable[[], None], leave: Callable[[], None]) -> Iterator[None]:
+    """Call ``enter`` before and ``leave`` after each run of one of the modules."""
+    with ExitStack() as stack:
+        for module in modules:
+            stack.callback(module.register_forward_pre_hook(lambda *_: enter()).remove)
+            stack.callback(module.register_forward_hook(lambda *_: leave()).remove)
+        yield
+
+
+def outputs(model: nn.Module, x: Tensor) -> dict[str, Tensor]:
+    """What each module without children returns, in the order in which they run; the last run of a module counts."""
+    names = {module: name for name, module in leaves(model).items()}
+    found: dict[str, Tensor] = {}
+
+    def note(module: nn.Module, _inputs: tuple[Any, ...], output: Any) -> None:
+        if isinstance(output, Tensor):
+            found.pop(names[module], None)
+            found[names[module]] = output
+
+    with watched(names, note):
+        model(x)
+    return found

@@ -1,0 +1,32 @@
+"""Quadrature on [0, 1]: where to evaluate, and how much each value counts. Weights sum to 1."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Quadrature = Literal["midpoint", "left", "right", "trapezoid", "gauss_legendre"]
+
+
+def quadrature(rule: Quadrature, steps: int) -> tuple[Tensor, Tensor]:
+    """Nodes and weights, each (steps,) in float64; ``trapezoid`` needs two steps at least."""
+    if rule == "gauss_legendre":
+        nodes, weights = np.polynomial.legendre.leggauss(steps)
+        return torch.from_numpy((1 + nodes) / 2), torch.from_numpy(weights / 2)
+    if rule == "trapezoid":
+        return _trapezoid(steps)
+    offset = {"left": 0.0, "midpoint": 0.5, "right": 1.0}[rule]
+    return (torch.arange(steps, dtype=torch.float64) + offset) / steps, _equal(steps)
+
+
+def _trapezoid(steps: int) -> tuple[Tensor, Tensor]:
+    weights = _equal(steps - 1).repeat(2)[:steps]
+    weights[[0, -1]] /= 2
+    return torch.linspace(0, 1, steps, dtype=torch.float64), weights
+
+
+def _equal(count: int) -> Tensor:
+    return torch.full((count,), 1 / count, dtype=torch.float64)

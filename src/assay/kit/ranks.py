@@ -1,0 +1,60 @@
+"""Orders of features, sums over nested sets of features, and correlation."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+BUDGET = 2**22  # numbers held at once by nested_sums
+
+
+def descending(values: Tensor, shuffle: Tensor | None = None) -> Tensor:
+    """The order (B, P) of features, largest value first; equal values as they stand, or as ``shuffle`` deals them."""
+    if shuffle is None:
+        return values.argsort(dim=1, descending=True, stable=True)
+    dealt = values.gather(1, shuffle)
+    return shuffle.gather(1, dealt.argsort(dim=1, descending=True, stable=True))
+
+
+def places(order: Tensor) -> Tensor:
+    """The place of every feature in an order (..., P): the inverse permutation."""
+    count = torch.arange(order.shape[-1], device=order.device)
+    return torch.empty_like(order).scatter_(-1, order, count.expand_as(order))
+
+
+def nested_sums(values: Tensor, orders: Tensor, sizes: Tensor) -> Tensor:
+    """Sums (B, R, S) of ``values`` (B, P) over the first N features of each order (R, P), for every N of ``sizes``.
+
+    ``sizes`` ascend. Features are rows while they are picked, so that picking one copies a run of B numbers, and each
+    stretch between two sizes is added once: ten times faster than a cumulative sum along every order at 224 x 224.
+    """
+    rows = values.double().T.contiguous()
+    chunks = torch.split(orders, max(1, BUDGET // rows.numel()))
+    return torch.cat([_sums(rows, chunk, sizes.tolist()) for chunk in chunks]).permute(2, 0, 1)
+
+
+def _sums(rows: Tensor, orders: Tensor, sizes: list[int]) -> Tensor:
+    picked = rows[orders[:, : sizes[-1]]]  # (R, N, B)
+    stretches = [picked[:, start:stop].sum(dim=1) for start, stop in zip([0, *sizes], sizes, strict=False)]
+    return torch.stack(stretches, dim=1).cumsum(dim=1)  # (R, S, B)
+
+
+def pearson(left: Tensor, right: Tensor, flat_left: Tensor, flat_right: Tensor) -> tuple[Tensor, Tensor]:
+    """Correlation over the last dimension, and where it is defined.
+
+    A side whose values lie within its ``flat`` of each other is constant: there the correlation is undefined and 0.
+    """
+    defined = (_spread(left) > flat_left) & (_spread(right) > flat_right)
+    product = (_unit(left) * _unit(right)).sum(dim=-1).clamp(-1, 1)
+    return product.where(defined, 0.0), defined
+
+
+def _spread(values: Tensor) -> Tensor:
+    return values.amax(dim=-1) - values.amin(dim=-1)
+
+
+def _unit(values: Tensor) -> Tensor:
+    centred = values.double() - values.double().mean(dim=-1, keepdim=True)
+    largest = centred.abs().amax(dim=-1, keepdim=True)
+    centred = centred / torch.where(largest > 0, largest, 1.0)  # tiny values must not vanish when squared
+    return torch.nn.functional.normalize(centred, dim=-1)

@@ -1,0 +1,59 @@
+"""Soft precision and recall: how much of a map lies on the truth, and how much of the truth lies under the map.
+
+AttributionLab, section 4 and eq. 17. Maps and truths are (B, P), scores (B,); everything is computed in float64.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+NOISE = 1e-9  # values this small beside the largest are rounding around 0, and would make up a sign of their own
+
+
+def normalised(values: Tensor) -> Tensor:
+    """Eq. 17: positive values over the largest, negative ones over the size of the smallest, so that both reach 1.
+
+    A truth in {-1, 0, 1} stays as it is. A graded truth is brought to the scale of the map by the same rule (ours).
+    """
+    values = values.double()
+    size = values.abs()
+    values = values.where(size >= NOISE * size.amax(dim=1, keepdim=True), 0.0)
+    return scaled(values.clamp(min=0)) - scaled((-values).clamp(min=0))
+
+
+def scaled(values: Tensor) -> Tensor:
+    """Non-negative values over their largest; zeros stay zeros."""
+    return _over(values, values.amax(dim=1, keepdim=True))
+
+
+def signed(values: Tensor, sign: str) -> Tensor:
+    """How strongly each feature is named: with this sign, or with either (overall)."""
+    match sign:
+        case "overall":
+            return values.abs()
+        case "positive":
+            return values.clamp(min=0)
+        case "negative":
+            return (-values).clamp(min=0)
+    raise ValueError(f"unknown sign {sign!r}: overall, positive or negative")
+
+
+def precision(claimed: Tensor, true: Tensor) -> Tensor:
+    """Share of the claim that is true; 0 where nothing is claimed."""
+    return _over((claimed * true).sum(dim=1), claimed.sum(dim=1))
+
+
+def recall(claimed: Tensor, true: Tensor) -> Tensor:
+    """Share of the truth that is claimed; 0 where nothing is true."""
+    return _over((claimed * true).sum(dim=1), true.sum(dim=1))
+
+
+def f1(claimed: Tensor, true: Tensor) -> Tensor:
+    """Harmonic mean of precision and recall; 0 where both are 0."""
+    found, covered = precision(claimed, true), recall(claimed, true)
+    return _over(2 * found * covered, found + covered)
+
+
+def _over(part: Tensor, whole: Tensor) -> Tensor:
+    return part / torch.where(whole > 0, whole, 1.0)

@@ -1,0 +1,17 @@
+"""The same attribution everywhere: shows what a metric gives for no information and for ties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from assay.core.query import Query
+
+
+@dataclass(frozen=True)
+class Constant:
+    """1 for every feature."""
+
+    def __call__(self, query: Query) -> Tensor:
+        return query.x.new_ones(len(query.x), *query.setting.features.shape)

@@ -1,0 +1,23 @@
+"""The gradient (Simonyan et al., 2014)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from assay.core.query import Query
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The explained number's gradient at the input, with its sign: how fast the number would change.
+
+    Called saliency where its absolute value is taken: write ``absolute(of=gradient)``.
+    """
+
+    paper: ClassVar[str] = "Simonyan et al., 2014"
+
+    def __call__(self, query: Query) -> Tensor:
+        return query.gradient(query.x)

@@ -1,0 +1,28 @@
+"""Another method's attributions, one number per feature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from assay.core.protocols import Method
+from assay.core.query import Query
+from assay.core.trial import per_feature
+from assay.methods.gradient import Gradient
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Another method's attribution, added up over each feature's entries: the channels of a pixel, a one-hot block."""
+
+    of: Method = Gradient()  # the method
+
+    @property
+    def fit(self) -> Callable[[Query], dict[str, Tensor]]:
+        """The inner method's, absent where it has none."""
+        return self.of.fit  # type: ignore[attr-defined,no-any-return]
+
+    def __call__(self, query: Query) -> Tensor:
+        return per_feature(self.of(query), query.setting.features)

@@ -1,0 +1,20 @@
+"""A map that knows nothing: the floor that every method must clear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from assay.core.query import Query
+
+
+@dataclass(frozen=True)
+class RandomMap:
+    """Numbers drawn uniformly from [0, 1), one per feature.
+
+    A sample gets the same map whatever block it is in.
+    """
+
+    def __call__(self, query: Query) -> Tensor:
+        return query.draws("map").uniform(*query.setting.features.shape).to(query.x)

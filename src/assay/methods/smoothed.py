@@ -1,0 +1,64 @@
+"""SmoothGrad (Smilkov et al., 2017), SmoothGrad-squared (Hooker et al., 2019), VarGrad (Adebayo et al., 2018)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from assay.core.errors import SpecError
+from assay.core.protocols import Method
+from assay.core.query import Query
+from assay.methods.gradient import Gradient
+
+GROUP = 2**16  # entries of noise that a sample draws at once
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """Another method's attributions, averaged over noisy copies of the input.
+
+    Noise is normal, independent per entry, in units of the input (as in Captum's NoiseTunnel): choose it for the
+    data's range. ``square`` is the mean of squares, ``variance`` the mean squared distance from the mean. The baseline
+    gets no noise.
+    """
+
+    of: Method = Gradient()  # the method
+    samples: int = 16  # noisy copies
+    noise: float = 0.1  # standard deviation, in units of the input
+    reduce: Literal["mean", "square", "variance"] = "mean"  # what is taken over the copies
+
+    paper: ClassVar[str] = "Smilkov et al., 2017"
+
+    def __post_init__(self) -> None:
+        if self.samples < 1 or self.noise < 0:
+            raise SpecError(
+                f"smoothed: samples={self.samples}, noise={self.noise} make no noisy copies. "
+                "Choose samples of 1 or more, and noise of 0 or more."
+            )
+
+    @property
+    def fit(self) -> Callable[[Query], dict[str, Tensor]]:
+        """The inner method's, absent where it has none."""
+        return self.of.fit  # type: ignore[attr-defined,no-any-return]
+
+    def __call__(self, query: Query) -> Tensor:
+        mean = spread = query.x.new_zeros(())
+        for copy, noise in enumerate(self._noise(query)):
+            noisy = replace(query, x=query.x + noise, stream=(*query.stream, "copy", copy))
+            attribution = self.of(noisy) ** 2 if self.reduce == "square" else self.of(noisy)
+            step = attribution - mean
+            mean = mean + step / (copy + 1)
+            spread = spread + step * (attribution - mean)  # Welford: no difference of large squares
+        return spread / self.samples if self.reduce == "variance" else mean
+
+    def _noise(self, query: Query) -> Iterator[Tensor]:
+        """One (B, *entries) per copy, drawn in groups whose size depends on shapes only: so do the numbers."""
+        draws, entries = query.draws("noise"), query.x.shape[1:]
+        group = max(1, GROUP // entries.numel())
+        for start in range(0, self.samples, group):
+            drawn = draws.normal(min(group, self.samples - start), *entries)
+            yield from (self.noise * drawn.to(query.x)).unbind(dim=1)

@@ -1,0 +1,13 @@
+"""Evidence from tensors."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from assay.core.evidence import Evidence
+
+
+def rows(axis: Tensor | None = None, **found: Tensor) -> Evidence:
+    """Named tensors (B, ...) as evidence; ``axis`` is what the curve is drawn over."""
+    drawn = {} if axis is None else {"curve": axis.cpu().numpy()}
+    return Evidence({name: tensor.cpu().numpy() for name, tensor in found.items()}, drawn)

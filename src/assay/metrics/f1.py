@@ -1,0 +1,34 @@
+"""Soft F1 against known truth (Zhang et al., 2023)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from assay.core.evidence import Evidence
+from assay.core.trial import Trial
+from assay.kit import soft
+from assay.metrics._rows import rows
+from assay.metrics._signed import claimed_and_true
+
+
+@dataclass(frozen=True)
+class F1:
+    """Harmonic mean of soft precision and soft recall, per sample; 0 where both are 0.
+
+    Undefined where no feature has a true effect of the asked sign. The paper calls a method faithful when this is at
+    least 0.5.
+    """
+
+    sign: Literal["overall", "positive", "negative"] = "overall"  # which attribution is held against which truth
+    smooth: float = 0.0  # sigma in pixels of a Gaussian over the truth, for maps that cannot be sharp; images only
+
+    higher_is_better: ClassVar[bool] = True
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    ideal: ClassVar[float] = 1.0
+    needs: ClassVar[tuple[str, ...]] = ("truth",)
+    paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), section 4 and eq. 17"
+
+    def __call__(self, trial: Trial) -> Evidence:
+        claimed, true = claimed_and_true(trial, self.sign, self.smooth)
+        return rows(value=soft.f1(claimed, true), defined=true.any(dim=1))

@@ -1,0 +1,36 @@
+"""Soft precision against known truth (Zhang et al., 2023)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from assay.core.evidence import Evidence
+from assay.core.trial import Trial
+from assay.kit import soft
+from assay.metrics._rows import rows
+from assay.metrics._signed import claimed_and_true
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Share of the attribution that lies on features which really matter.
+
+    ``sum |a g| / sum |a|`` after eq. 17; a map of zeros, or without the asked sign, claims nothing and scores 0.
+    Undefined where no feature has a true effect of that sign. Overall ignores signs: a map that names the right
+    features with the wrong sign is perfect. 1 is reached by maps whose nonzero values lie where the truth is +1 or -1;
+    a graded or smoothed truth has a lower best.
+    """
+
+    sign: Literal["overall", "positive", "negative"] = "overall"  # which attribution is held against which truth
+    smooth: float = 0.0  # sigma in pixels of a Gaussian over the truth, for maps that cannot be sharp; images only
+
+    higher_is_better: ClassVar[bool] = True
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    ideal: ClassVar[float] = 1.0
+    needs: ClassVar[tuple[str, ...]] = ("truth",)
+    paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), section 4 and eq. 17"
+
+    def __call__(self, trial: Trial) -> Evidence:
+        claimed, true = claimed_and_true(trial, self.sign, self.smooth)
+        return rows(value=soft.precision(claimed, true), defined=true.any(dim=1))

@@ -1,0 +1,35 @@
+"""Soft recall against known truth (Zhang et al., 2023)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from assay.core.evidence import Evidence
+from assay.core.trial import Trial
+from assay.kit import soft
+from assay.metrics._rows import rows
+from assay.metrics._signed import claimed_and_true
+
+
+@dataclass(frozen=True)
+class Recall:
+    """Share of what really matters that the attribution names.
+
+    ``sum |a g| / sum |g|`` after eq. 17, so every true feature counts as much as its attribution compares to the
+    largest one. Undefined where no feature has a true effect of that sign; a map without that sign scores 0. A graded
+    or smoothed truth has a best below 1 for the map that equals it.
+    """
+
+    sign: Literal["overall", "positive", "negative"] = "overall"  # which attribution is held against which truth
+    smooth: float = 0.0  # sigma in pixels of a Gaussian over the truth, for maps that cannot be sharp; images only
+
+    higher_is_better: ClassVar[bool] = True
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    ideal: ClassVar[float] = 1.0
+    needs: ClassVar[tuple[str, ...]] = ("truth",)
+    paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), section 4 and eq. 17"
+
+    def __call__(self, trial: Trial) -> Evidence:
+        claimed, true = claimed_and_true(trial, self.sign, self.smooth)
+        return rows(value=soft.recall(claimed, true), defined=true.any(dim=1))

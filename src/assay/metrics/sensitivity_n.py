@@ -1,0 +1,90 @@
+"""Sensitivity-N (Ancona et al., 2018)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from assay.core.errors import NotApplicable
+from assay.core.evidence import Evidence, Score, mean_score
+from assay.core.trial import Scene, Trial
+from assay.kit.curves import log_counts
+from assay.kit.ranks import nested_sums, pearson, places
+from assay.metrics._ask import ask
+from assay.metrics._rows import rows
+
+ROUNDING = 1e-12  # relative: attribution sums closer than this are equal
+
+
+@dataclass(frozen=True)
+class SensitivityN:
+    """Correlation of the attribution of N random features with the drop when these are replaced, averaged over N.
+
+    1 for every N where effects add up and the attribution is exact. Sets are nested: the set of size N is the first N
+    of a shuffled order, so one order serves every N, each N still sees independent sets (ours). All samples and methods
+    share the orders. Undefined at an N where the drops or the sums are constant; the value is the mean over the others.
+    In the mean curve a point that is defined on no sample is 0.
+    """
+
+    sizes: int = 16  # values of N, evenly spaced in their logarithm from 1 to all features but one
+    sets: int = 100  # random sets for each N
+    canvas: str | float = "zero"  # what replaces a feature: zero, true, mean or a number
+    readout: Literal["logit", "probability", "margin", "value"] | None = "probability"  # None: as the environment asks
+    temperature: float | None = None  # None: as the environment asks
+
+    higher_is_better: ClassVar[bool] = True
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    ideal: ClassVar[float] = 1.0
+    needs: ClassVar[tuple[str, ...]] = ("model",)
+    paper: ClassVar[str] = "Ancona et al., 2018; AttributionLab (Zhang et al., 2023), appendix G.5"
+
+    def probe(self, scene: Scene) -> dict[str, Tensor]:
+        """Scores of the inputs (B,), and of the inputs without each set (B, sizes, sets)."""
+        query = ask(scene, self.readout, self.temperature, self.canvas)
+        features, (sizes, orders) = scene.setting.features, self._design(scene)
+        place = places(orders).view(self.sets, 1, *features.shape)
+
+        def points(part: slice) -> Tensor:
+            index = torch.arange(part.start, part.stop, device=place.device)
+            size = sizes[index // self.sets].view(-1, *[1] * (place.dim() - 1))
+            return torch.where(features.expand(place[index % self.sets] < size), query.baseline, query.x)
+
+        without = query.score_each(len(sizes) * self.sets, points)
+        return {"clean": query.score(query.x), "without": without.T.reshape(len(query.x), -1, self.sets)}
+
+    def __call__(self, trial: Trial) -> Evidence:
+        probe = trial.probe or self.probe(trial.scene)
+        sizes, orders = self._design(trial.scene)
+        sums = nested_sums(trial.map.flatten(1), orders, sizes).transpose(1, 2)  # (B, sizes, sets)
+        drops = probe["clean"][:, None, None].double() - probe["without"].double()
+        equal = ROUNDING * sums.abs().amax(dim=-1)
+        curve, defined = pearson(sums, drops, equal, _rounding(probe["clean"], probe["without"]))
+        count = defined.sum(dim=1)
+        value = curve.sum(dim=1) / count.clamp(min=1)
+        return rows(sizes, value=value, defined=count > 0, curve=curve, curve_defined=defined)
+
+    def reduce(self, evidence: Evidence) -> Score:
+        """The mean over defined samples; the curve likewise, point by point."""
+        score = mean_score(evidence)
+        curves, defined = evidence["curve"].astype(np.float64), evidence["curve_defined"].astype(bool)
+        curve = curves.sum(axis=0, where=defined) / np.maximum(defined.sum(axis=0), 1)
+        return Score(score.value, score.count, score.defined, curve)
+
+    def _design(self, scene: Scene) -> tuple[Tensor, Tensor]:
+        """Set sizes (S,) and shuffled orders (sets, P)."""
+        count = int(np.prod(scene.setting.features.shape))
+        if count < 2:
+            raise NotApplicable("needs at least two features")
+        stream, device = scene.generator("sets"), scene.samples.x.device
+        orders = torch.stack([torch.randperm(count, generator=stream) for _ in range(self.sets)])
+        return log_counts(count - 1, self.sizes).to(device), orders.to(device)
+
+
+def _rounding(clean: Tensor, without: Tensor) -> Tensor:
+    """How far two equal scores may lie apart (B, sizes): some units in the last place of the largest."""
+    largest = torch.maximum(without.abs().amax(dim=-1), clean.abs()[:, None])
+    return 16 * torch.finfo(without.dtype).eps * largest.double()

@@ -1,0 +1,145 @@
+"""Boards: the result of a study as tables, read from a store. No component code, no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.core.errors import StoreError
+from assay.core.records import Record
+from assay.stats.faithfulness import Verdict, verdict
+from assay.stats.ranks import mean_ranks, ranks
+from assay.store.store import Store
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method judged by one metric in one environment."""
+
+    status: str  # ok, skipped, failed
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    count: int = 0  # samples over all seeds
+    defined: int = 0  # of these, how many the value rests on
+    rank: float | None = None  # 1 is best; ties share their average
+    reason: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One method in one environment."""
+
+    method: str
+    cells: Mapping[str, Cell]  # by metric label
+    mean_rank: float | None  # over the metrics; None when one is missing
+
+
+@dataclass(frozen=True)
+class Board:
+    """One environment: methods, best first by the study's first metric, against metrics."""
+
+    environment: str
+    metrics: tuple[str, ...]
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The latest run in a store, as a reader sees it."""
+
+    run: Record
+    boards: tuple[Board, ...]
+    verdicts: Mapping[str, tuple[Verdict, ...]]  # by metric label
+
+    @property
+    def study(self) -> Mapping[str, Any]:
+        return self.run.data["study"]  # type: ignore[no-any-return]
+
+    def cells(self) -> Iterator[tuple[Board, Line, str, Cell]]:
+        for board in self.boards:
+            for line in board.lines:
+                for metric, cell in line.cells.items():
+                    yield board, line, metric, cell
+
+    def failed(self) -> list[tuple[Board, Line, str, Cell]]:
+        return [row for row in self.cells() if row[3].status == "failed"]
+
+    def skipped(self) -> list[tuple[Board, Line, str, Cell]]:
+        return [row for row in self.cells() if row[3].status == "skipped"]
+
+
+def latest_run(store: Store) -> Record:
+    runs = store.records("run")
+    if not runs:
+        raise StoreError(f"{store.root} has no finished run: run a study into it first.")
+    return max(runs, key=lambda record: str(record.data["run"]))
+
+
+def result(store: Store) -> Result:
+    """The latest run's boards and verdicts."""
+    run = latest_run(store)
+    rows: Sequence[Mapping[str, str]] = run.data["rows"]
+    scores = store.get_many(row["key"] for row in rows)
+    labels = [entry["label"] for entry in run.data["study"]["environments"]]
+    boards = tuple(_board(run, label, [row for row in rows if row["environment"] == label], scores) for label in labels)
+    return Result(run, boards, _verdicts(run, boards))
+
+
+def higher_is_better(run: Record, metric: str) -> bool:
+    """The direction a metric's card declares."""
+    entry = next(entry for entry in run.data["study"]["metrics"] if entry["label"] == metric)
+    name = str(entry["spec"]).partition("(")[0]
+    return bool(run.data["cards"][f"metrics/{name}"].get("higher_is_better", True))
+
+
+def _board(run: Record, label: str, rows: Sequence[Mapping[str, str]], scores: Mapping[str, Record]) -> Board:
+    metrics = tuple(dict.fromkeys(row["metric"] for row in rows))
+    methods = tuple(dict.fromkeys(row["method"] for row in rows))
+    cells = {(row["method"], row["metric"]): _cell(row["key"], scores.get(row["key"])) for row in rows}
+    places = {
+        metric: ranks({method: cells[method, metric].value for method in methods}, higher_is_better(run, metric))
+        for metric in metrics
+    }
+    means = mean_ranks(places)
+    lines = [
+        Line(method, {metric: _ranked(cells[method, metric], places[metric][method]) for metric in metrics}, means[method])
+        for method in methods
+    ]
+    first = metrics[0] if metrics else ""
+    return Board(label, metrics, tuple(sorted(lines, key=lambda line: _order(line, first))))
+
+
+def _order(line: Line, metric: str) -> float:
+    rank = line.cells[metric].rank if metric in line.cells else None
+    return float("inf") if rank is None else rank
+
+
+def _cell(key: str, record: Record | None) -> Cell:
+    if record is None:
+        return Cell("failed", reason="the score is not in the store: run the study again", key=key)
+    if record.status != "ok":
+        return Cell(record.status, reason=record.reason, key=key)
+    data = record.data
+    reason = "" if data["value"] is not None else f"undefined on all {data['count']} samples"
+    return Cell(
+        "ok", data["value"], data["low"], data["high"], data["count"], data["defined"], reason=reason, key=key
+    )
+
+
+def _ranked(cell: Cell, rank: float | None) -> Cell:
+    return Cell(**{**cell.__dict__, "rank": rank})
+
+
+def _verdicts(run: Record, boards: Sequence[Board]) -> dict[str, tuple[Verdict, ...]]:
+    found: dict[str, tuple[Verdict, ...]] = {}
+    for test in run.data["study"]["faithfulness"]:
+        metric, values = test["metric"], {}
+        for board in boards:
+            for line in board.lines:
+                value = line.cells[metric].value if metric in line.cells else None
+                values.setdefault(line.method, {})[board.environment] = value
+        found[metric] = tuple(verdict(method, places, test["gamma"]) for method, places in values.items())
+    return found

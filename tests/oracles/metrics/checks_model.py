@@ -1,0 +1,205 @@
+"""Checks of the metrics that ask the model. Each takes what makes the metric, so that mutants can be checked too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from tests.oracles.metrics import literal
+from tests.oracles.metrics.scenes import (
+    PLAIN,
+    VALUE,
+    Lambda,
+    answer,
+    image_scene,
+    members,
+    numbers,
+    scene,
+    table_scene,
+)
+from torch import Tensor
+
+from assay.core.features import Features, Pixels
+from assay.core.trial import Scene, Trial
+
+Make = Callable[..., Any]
+CANVAS = {"zero": 0.0, "true": 0.25, 0.7: 0.7}  # what the scenes hold
+
+
+def check_insertion(make: Make) -> None:
+    _check_exchange(make, insert=True)
+    _check_random_ties(make)
+
+
+def check_deletion(make: Make) -> None:
+    _check_exchange(make, insert=False)
+    _check_random_ties(make)
+
+
+def check_sensitivity_n(make: Make) -> None:
+    _check_design(make)
+    _check_correlation(make, image_scene(3), numbers(21, 3, 2, 6, 6), {"canvas": "true", "temperature": 2.0})
+    _check_correlation(make, table_scene(4), numbers(22, 4, 10), {"canvas": 0.7})
+    _check_some_sizes_undefined(make)
+
+
+def check_completeness(make: Make) -> None:
+    for transform in ("abs", "clamp"):
+        _check_removal(make, transform, "true", image_scene(9), 1.5 * numbers(31, 9, 2, 6, 6))
+        _check_removal(make, transform, 0.7, table_scene(9), 1.5 * numbers(32, 9, 10))
+    _check_levels_are_strict(make)
+
+
+def cases() -> list[tuple[Scene, Tensor, dict[str, Any]]]:
+    """Scenes, attributions and parameters: per entry and per feature, with ties, steps that do not divide P, P + 4."""
+    images, tables = image_scene(4), table_scene(4)
+    return [
+        (images, numbers(11, 4, 2, 6, 6), {"steps": 5, "canvas": "true", "temperature": 2.0}),
+        (images, numbers(12, 4, 6, 6).mul(2).round(), {"steps": 40, "canvas": 0.7}),
+        (tables, numbers(13, 4, 10), {"steps": 3, "absolute": True}),
+        (tables, numbers(14, 4, 7), {"steps": 7, "readout": "logit"}),
+    ]
+
+
+def _check_exchange(make: Make, insert: bool) -> None:
+    for where, attribution, params in cases():
+        found = make(**params)(Trial(where, attribution))
+        features = members(where.setting.features)
+        temperature = None if params.get("readout") == "logit" else params.get("temperature", 1.0)
+        for row in range(len(attribution)):
+            x = where.samples.x[row].numpy()
+            canvas = np.full_like(x, CANVAS[params.get("canvas", "zero")])
+            sequence = literal.order(_per_feature(attribution[row], features), params.get("absolute", False))
+            before, after = (canvas, x) if insert else (x, canvas)
+            ask = answer(where, row, temperature)
+            heights, shares = literal.exchanged(ask, before, after, features, sequence, params["steps"])
+            np.testing.assert_allclose(found["curve"][row], heights, rtol=1e-9, atol=1e-14)
+            np.testing.assert_allclose(found.axis["curve"], shares, rtol=1e-12)
+            np.testing.assert_allclose(found["value"][row], literal.trapezoid(heights, shares), rtol=1e-9)
+        assert found["defined"].all()
+
+
+def _check_random_ties(make: Make) -> None:
+    """The same input many times under a constant map: every sample goes its own way, and the same way again."""
+    base = table_scene(1, features=PLAIN)
+    where = scene(base.samples.x.expand(12, -1).contiguous(), base.setting.model, PLAIN)
+    value = make(ties="random", readout="logit")(Trial(where, torch.ones(12, 7)))["value"]
+    same_target = value[::3]
+    assert len(np.unique(same_target.round(9))) > 1
+    again = make(ties="random", readout="logit")(Trial(where, torch.full((12, 7), 2.0)))["value"]
+    np.testing.assert_array_equal(value, again)
+    distinct = Trial(where, numbers(15, 12, 7))
+    np.testing.assert_allclose(make(ties="random")(distinct)["value"], make()(distinct)["value"], rtol=1e-12)
+
+
+def decoded(metric: Any, features: Features) -> list[list[list[int]]]:
+    """The metric's random sets [size][set], read off a model that counts in binary: feature j adds 2 ** j."""
+    weights = torch.zeros(features.entries, dtype=torch.float64)
+    for feature, mask in enumerate(members(features)):
+        weights.view(-1)[int(mask.ravel().argmax())] = 2.0**feature  # the first entry speaks for its feature
+    model = Lambda(lambda x: (x * weights).flatten(1).sum(1, keepdim=True))
+    where = scene(torch.ones(1, *features.entries, dtype=torch.float64), model, features, VALUE)
+    rest = metric.probe(where)["without"][0].long()
+    count = len(members(features))
+    return [[[j for j in range(count) if not number >> j & 1] for number in row] for row in rest.tolist()]
+
+
+def _check_design(make: Make) -> None:
+    """Sizes evenly spaced in their logarithm; sets of that size, nested, different, fair to every feature."""
+    found = make(sets=700, canvas="zero", readout="value")
+    table = decoded(found, PLAIN)
+    assert [{len(chosen) for chosen in sets} for sets in table] == [{1}, {2}, {3}, {4}, {5}, {6}]
+    assert all(set(small) < set(large) for small, large in zip(table[0], table[4], strict=True))
+    assert len({tuple(chosen) for chosen in table[1]}) == 21  # every pair
+    assert max(abs(table[0].count([j]) - 100) for j in range(7)) < 5 * 9.3
+    image = decoded(make(sizes=6, sets=10, canvas="zero", readout="value"), Pixels(2, 6, 6))
+    assert [{len(chosen) for chosen in sets} for sets in image] == [{1}, {2}, {4}, {8}, {17}, {35}]
+
+
+def _check_correlation(make: Make, where: Scene, attribution: Tensor, params: dict[str, Any]) -> None:
+    """The literal correlation for every sample and N; a constant map is undefined; a shared probe changes nothing."""
+    attribution[-1] = where.setting.features.expand(torch.ones(where.setting.features.shape))
+    attribution[-1] /= where.setting.features.expand(where.setting.features.pool(attribution[-1]))
+    metric = make(sizes=5, sets=12, **params)
+    trial = Trial(where, attribution, metric.probe(where))
+    found, features = metric(trial), members(where.setting.features)
+    sets = decoded(make(sizes=5, sets=12, canvas="zero", readout="value"), where.setting.features)
+    assert found.axis["curve"].tolist() == [len(chosen[0]) for chosen in sets]
+    for row in range(len(attribution)):
+        x, values = where.samples.x[row].numpy(), _per_feature(attribution[row], features)
+        canvas, ask = np.full_like(x, CANVAS[params["canvas"]]), answer(where, row, params.get("temperature", 1.0))
+        expected = [literal.correlation(ask, x, canvas, features, values, chosen) for chosen in sets]
+        assert found["curve_defined"][row].tolist() == [value is not None for value in expected]
+        numbers_ = [value for value in expected if value is not None]
+        np.testing.assert_allclose(found["curve"][row][found["curve_defined"][row]], numbers_, rtol=1e-8, atol=1e-9)
+        assert bool(found["defined"][row]) == (len(numbers_) > 0) == (row < len(attribution) - 1)
+        np.testing.assert_allclose(found["value"][row], np.mean(numbers_) if numbers_ else 0, rtol=1e-8, atol=1e-9)
+    alone = metric(Trial(where, attribution))
+    np.testing.assert_array_equal(alone["curve"], found["curve"])
+
+
+def _check_some_sizes_undefined(make: Make) -> None:
+    """Feature 0 counts while at most two are missing: for N > 2 nothing changes; sample 1 never changes at all."""
+    model = Lambda(lambda x: (x[:, 0] * (x.sum(1) > 4.5) * x.amax(1)).unsqueeze(1))
+    x = torch.ones(3, 7, dtype=torch.float64)
+    x[1] = 0.5
+    metric = make(sets=40, canvas="zero", readout="value")
+    found = metric(Trial(scene(x, model, PLAIN, VALUE), torch.eye(7, dtype=torch.float64)[[0, 0, 1]]))
+    assert found["curve_defined"].tolist() == [[True] * 2 + [False] * 4, [False] * 6, [True] * 2 + [False] * 4]
+    assert found["defined"].tolist() == [True, False, True]
+    score, other = metric.reduce(found), found["curve"][2]
+    np.testing.assert_allclose(found["curve"][0], [1, 1, 0, 0, 0, 0], rtol=1e-12)
+    np.testing.assert_allclose(score.curve, [(1 + other[0]) / 2, (1 + other[1]) / 2, 0, 0, 0, 0], rtol=1e-12)
+    np.testing.assert_allclose(score.value, (1 + (other[0] + other[1]) / 2) / 2, rtol=1e-12)
+    assert (score.count, score.defined) == (3, 2)
+
+
+def _check_removal(make: Make, transform: str, canvas: Any, where: Scene, attribution: Tensor) -> None:
+    metric, features = make(transform=transform, canvas=canvas), members(where.setting.features)
+    found = metric(Trial(where, attribution))
+    kept = np.zeros((len(attribution), 9), dtype=bool)
+    clean = np.zeros(len(attribution), dtype=bool)
+    for row in range(len(attribution)):
+        x, label = where.samples.x[row].numpy(), int(where.samples.label[row])
+        height = literal.heights(attribution[row].numpy(), features, transform)
+        clean[row] = _best(where, x) == label
+        for column, t in enumerate([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]):
+            image = literal.without_above(x, np.full_like(x, CANVAS[canvas]), features, height, t)
+            kept[row, column] = _best(where, image) == label
+    np.testing.assert_array_equal(found["clean"], clean)
+    np.testing.assert_array_equal(found["kept_correct"], kept)
+    score = metric.reduce(found)
+    expected = [clean.sum() / len(clean) - column.sum() / len(clean) for column in kept.T]
+    np.testing.assert_allclose(score.curve, expected, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(score.value, sum(expected) / 9, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(found.axis["curve"], np.arange(9, 0, -1) / 10, rtol=1e-12)
+    assert score.count == score.defined == len(attribution)
+
+
+def _check_levels_are_strict(make: Make) -> None:
+    """A feature at exactly 0.3 of the largest stays at level 0.3 and goes at 0.2, in float32 too."""
+    model = Lambda(lambda x: torch.stack([x[:, 1], torch.full_like(x[:, 1], 0.5)], 1))  # class 0 while feature 1 is on
+    where = scene(torch.ones(1, 7), model, PLAIN)
+    for transform in ("abs", "clamp"):
+        attribution = torch.tensor([[1.0, 0.3, 0, 0, 0, 0, 0]])
+        kept = make(transform=transform)(Trial(where, attribution))["kept_correct"][0].tolist()
+        assert kept == [True] * 7 + [False] * 2
+    attribution = torch.tensor([[5.0, 0.65, 0, 0, 0, 0, 0]])  # 5 counts as 1 where values are cut off
+    for transform, count in (("abs", 8), ("clamp", 3)):
+        kept = make(transform=transform)(Trial(where, attribution))["kept_correct"][0].tolist()
+        assert kept == [True] * count + [False] * (9 - count)
+
+
+def _per_feature(attribution: Tensor, features: list[np.ndarray]) -> list[float]:
+    """Entries of a feature added up; already per feature when there is one number for each."""
+    values = attribution.numpy()
+    if values.size == len(features):
+        return values.ravel().tolist()
+    return [float(values[mask].sum()) for mask in features]
+
+
+def _best(where: Scene, x: np.ndarray) -> int:
+    with torch.no_grad():
+        return int(where.setting.model(torch.from_numpy(x)[None])[0].argmax())

@@ -1,0 +1,114 @@
+"""Checks of the metrics that need the truth only. Each takes what makes the metric, so that mutants fit too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from tests.oracles.metrics import literal
+from tests.oracles.metrics.scenes import answer, image_scene, numbers, truth_scene
+from torch import Tensor
+
+from assay.core.evidence import Evidence
+from assay.core.trial import Trial
+
+Make = Callable[..., Callable[[Trial], Evidence]]
+
+
+def check_precision(make: Make) -> None:
+    _check_soft(make, "precision")
+
+
+def check_recall(make: Make) -> None:
+    _check_soft(make, "recall")
+
+
+def check_f1(make: Make) -> None:
+    _check_soft(make, "f1")
+
+
+def check_modulo_insertion(make: Make) -> None:
+    _check_modulo(make, delete=False)
+    _check_bounds(make, best=lambda w, p: 1 - w / (2 * p), worst=lambda w, p: w / (2 * p))
+
+
+def check_modulo_deletion(make: Make) -> None:
+    _check_modulo(make, delete=True)
+    _check_bounds(make, best=lambda w, p: w / (2 * p), worst=lambda w, p: 1 - w / (2 * p))
+
+
+def signs() -> Tensor:
+    """Truths (7, 6, 6) in {-1, 0, 1}: mixed, without negatives, without positives, empty, graded."""
+    effect = numbers(5, 7, 6, 6).mul(1.5).round().clamp(-1, 1)
+    effect[1], effect[2], effect[3] = effect[1].clamp(min=0), effect[2].clamp(max=0), 0
+    effect[4] = numbers(6, 6, 6)
+    return effect
+
+
+def maps() -> Tensor:
+    """Maps (7, 2, 6, 6) per entry: any, only positive, only negative, any, any, zero, with noise around 0."""
+    maps = numbers(7, 7, 2, 6, 6)
+    maps[1], maps[2], maps[5] = maps[1].abs(), -maps[2].abs(), 0
+    maps[6] = maps[6].abs()
+    maps[6, :, :3] *= -1e-11  # a sign that is only rounding
+    maps[6, 0, 5, 5], maps[6, 1, 5, 5] = 40.0, 0.0
+    maps[0, :, 0, 0] = torch.tensor([9.0, -8.5])  # channels that mostly cancel
+    return maps
+
+
+def _check_soft(make: Make, name: str) -> None:
+    effect, attribution = signs(), maps()
+    trial = Trial(image_scene(len(effect), effect=effect), attribution)
+    per_feature = attribution.sum(1).numpy()
+    for sign in ("overall", "positive", "negative"):
+        for sigma in (0.0, 0.8):
+            found = make(sign=sign, smooth=sigma)(trial)
+            for row, (a, g) in enumerate(zip(per_feature, effect.numpy(), strict=True)):
+                expected = literal.soft(a, g, sign, sigma)
+                assert bool(found["defined"][row]) == (expected is not None), (sign, sigma, row)
+                np.testing.assert_allclose(
+                    found["value"][row], expected[name] if expected else 0, rtol=1e-9, atol=1e-15
+                )
+
+
+def _check_modulo(make: Make, delete: bool) -> None:
+    white = (numbers(8, 4, 6, 6) > 0.3).double()
+    white[3] = 0
+    scene, attribution = truth_scene(white), numbers(9, 4, 1, 6, 6).mul(2).round()  # with ties
+    for absolute in (True, False):
+        found = make(absolute=absolute)(Trial(scene, attribution))
+        assert found["defined"].tolist() == [True, True, True, False]
+        assert found["value"][3] == 0
+        for row in range(3):
+            sequence = literal.order(attribution[row].flatten().tolist(), absolute)
+            ask = answer(scene, row, temperature=None)
+            curve = literal.steps_that_change(ask, white[row, None].numpy(), sequence, delete)
+            np.testing.assert_allclose(found["curve"][row], curve, rtol=1e-12, atol=1e-15)
+            np.testing.assert_allclose(found.axis["curve"], np.arange(37) / 36, rtol=1e-12)
+            np.testing.assert_allclose(found["value"][row], literal.trapezoid(curve, np.arange(37) / 36), rtol=1e-12)
+
+
+def _check_bounds(make: Make, best: Callable, worst: Callable) -> None:
+    """On more features than the curve keeps points: the area is over all of them, the curve a part of the whole."""
+    white = (numbers(10, 3, 14, 14) > 1).double()
+    for sign, bound in ((1, best), (-1, worst)):
+        found = make(absolute=False)(Trial(truth_scene(white), sign * white))
+        expected = [bound(w, 196) for w in white.sum((1, 2)).tolist()]
+        np.testing.assert_allclose(found["value"], expected, rtol=1e-12)
+        assert found["curve"].shape == (3, 65)
+        assert found.axis["curve"][0] == 0
+        assert found.axis["curve"][-1] == 1
+        assert np.all(np.diff(found.axis["curve"]) > 0)
+    _check_random_ties(make)
+
+
+def _check_random_ties(make: Make) -> None:
+    """A constant map, 200 times the same truth: each sample has an order of its own, and the mean is that of chance."""
+    white = torch.zeros(200, 6, 6)
+    white[:, 0] = 1
+    found = make(ties="random")(Trial(truth_scene(white), torch.ones(200, 6, 6)))["value"]
+    assert len(np.unique(found)) > 20
+    assert abs(found.mean() - 0.5) < 4 * found.std() / np.sqrt(200)
+    distinct = Trial(truth_scene(white), numbers(3, 200, 6, 6))
+    np.testing.assert_array_equal(make(ties="random")(distinct)["value"], make(ties="stable")(distinct)["value"])

@@ -1,0 +1,141 @@
+"""The metrics as the papers say them: one sample, one feature, one number at a time, in float64. Nothing of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+from scipy.stats import pearsonr
+
+Answer = Callable[[np.ndarray], float]
+
+
+def normalise(values: Sequence[float]) -> list[float]:
+    """Eq. 17, after setting to 0 what is below 1e-9 of the largest size."""
+    size = max(abs(value) for value in values)
+    values = [0.0 if abs(value) < 1e-9 * size else float(value) for value in values]
+    largest, smallest = max(values), min(values)
+    result = []
+    for value in values:
+        if value > 0:
+            result.append(value / largest)
+        elif value < 0:
+            result.append(value / abs(smallest))
+        else:
+            result.append(0.0)
+    return result
+
+
+def of_sign(values: Sequence[float], sign: str) -> list[float]:
+    if sign == "overall":
+        return [abs(value) for value in values]
+    if sign == "positive":
+        return [value if value > 0 else 0.0 for value in values]
+    return [-value if value < 0 else 0.0 for value in values]
+
+
+def soft(attribution: np.ndarray, truth: np.ndarray, sign: str, sigma: float = 0.0) -> dict[str, float] | None:
+    """Precision, recall and F1 of one map; None where the truth has nothing of this sign."""
+    a = of_sign(normalise(attribution.ravel().tolist()), sign)
+    g = of_sign(normalise(truth.ravel().tolist()), sign)
+    if max(g) == 0:
+        return None
+    if sigma > 0:
+        blurred = gaussian_filter(np.array(g).reshape(truth.shape), sigma, mode="constant", truncate=4.0).ravel()
+        g = (blurred / blurred.max()).tolist()
+    common, claimed, true = sum(u * v for u, v in zip(a, g, strict=True)), sum(a), sum(g)
+    precision = common / claimed if claimed > 0 else 0.0
+    recall = common / true
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
+    return {"precision": precision, "recall": recall, "f1": f1}
+
+
+def order(values: Sequence[float], absolute: bool) -> list[int]:
+    """Features from the highest attribution to the lowest; of equals, the first one first."""
+    keys = [abs(value) if absolute else value for value in values]
+    left = list(range(len(keys)))
+    result = []
+    while left:
+        best = left[0]
+        for feature in left:
+            if keys[feature] > keys[best]:
+                best = feature
+        result.append(best)
+        left.remove(best)
+    return result
+
+
+def trapezoid(heights: Sequence[float], at: Sequence[float]) -> float:
+    return sum((at[k + 1] - at[k]) * (heights[k] + heights[k + 1]) / 2 for k in range(len(at) - 1))
+
+
+def exchanged(
+    answer: Answer, before: np.ndarray, after: np.ndarray, features: list[np.ndarray], sequence: list[int], steps: int
+) -> tuple[list[float], list[float]]:
+    """Answers after 0, 1, ... steps, and the share of features exchanged by then."""
+    count = len(sequence)
+    steps = min(steps, count)
+    heights, shares = [], []
+    for step in range(steps + 1):
+        number = int(np.floor(step * count / steps + 1e-9))
+        image = before.copy()
+        for feature in sequence[:number]:
+            image[features[feature]] = after[features[feature]]
+        heights.append(answer(image))
+        shares.append(number / count)
+    return heights, shares
+
+
+def steps_that_change(answer: Answer, white: np.ndarray, sequence: list[int], delete: bool) -> list[float]:
+    """F.4: perturb pixels one by one, ask the model (count modulo N) each time, count the steps that change its answer.
+
+    Inserting counts up from 0, deleting counts down from 1; both over the number of white pixels.
+    """
+    image = white.copy() if delete else np.zeros_like(white)
+    previous = answer(image)
+    correct, curve = 0, [1.0 if delete else 0.0]
+    for pixel in sequence:
+        image.flat[pixel] = 0 if delete else white.flat[pixel]
+        output = answer(image)
+        correct += output != previous
+        previous = output
+        share = correct / int(white.sum())
+        curve.append(1 - share if delete else share)
+    return curve
+
+
+def correlation(
+    answer: Answer, x: np.ndarray, canvas: np.ndarray, features: list[np.ndarray], values: Sequence[float], sets: list
+) -> float | None:
+    """Pearson correlation of the attribution of each set with the drop when it is replaced; None if one is constant."""
+    sums, drops = [], []
+    for chosen in sets:
+        image = x.copy()
+        for feature in chosen:
+            image[features[feature]] = canvas[features[feature]]
+        sums.append(sum(values[feature] for feature in chosen))
+        drops.append(answer(x) - answer(image))
+    if np.ptp(sums) <= 1e-12 * max(map(abs, sums)) or np.ptp(drops) <= 1e-12:
+        return None
+    return float(pearsonr(sums, drops).statistic)
+
+
+def heights(attribution: np.ndarray, features: list[np.ndarray], transform: str) -> list[float]:
+    """The map as soco stores it (absolute, channels added, min-max) or as its paper says (cut to [0, 1])."""
+    if transform == "clamp":
+        return [min(max(float(attribution[mask].sum()), 0.0), 1.0) for mask in features]
+    sizes = [sum(abs(float(value)) for value in attribution[mask]) for mask in features]
+    low, high = min(sizes), max(sizes)
+    return [(size - low) / (high - low) if high > low else 0.0 for size in sizes]
+
+
+def without_above(
+    x: np.ndarray, canvas: np.ndarray, features: list[np.ndarray], height: list[float], t: float
+) -> np.ndarray:
+    """Algorithm 2, with the threshold relative to the map's maximum: only features at or below it stay."""
+    image = x.copy()
+    for mask, value in zip(features, height, strict=True):
+        if value > t * max(height):
+            image[mask] = canvas[mask]
+    return image

@@ -1,0 +1,267 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+from torch import Tensor
+
+import assay.environments.tabular_rule as module
+from assay.core.cards import read_file
+from assay.core.errors import NotApplicable, SpecError
+from assay.core.protocols import Environment, Trained
+from assay.core.setting import Setting
+from assay.core.trial import Scene, targets_for
+from assay.environments.tabular_rule import TabularRule
+
+TINY = TabularRule.tiny()
+both_models = pytest.mark.parametrize("model", ["mlp", "forest"])
+
+
+def tiny(model: str) -> TabularRule:
+    return replace(TINY, model=model)
+
+
+@cache
+def trained(model: str, seed: int = 0) -> Mapping[str, Tensor]:
+    return tiny(model).train(seed)
+
+
+def setting(model: str, seed: int = 0) -> Setting:
+    return tiny(model).setting(seed, trained(model, seed))
+
+
+def rule(env: TabularRule) -> Tensor:
+    """W (classes, d), read off the program: the scores of the unit vectors."""
+    return env.program(torch.eye(env.d), 0).T
+
+
+def effect(env: TabularRule, count: int = 50) -> tuple[Tensor, Tensor, Tensor]:
+    samples = env.sample(range(count), 0)
+    assert samples.truth is not None
+    return samples.x, samples.label, samples.truth.effect
+
+
+def test_the_effect_is_the_feature_times_its_weight_for_the_label() -> None:
+    x, label, found = effect(TINY)
+    assert torch.equal(found, x * rule(TINY)[label])
+
+
+def test_the_effect_is_the_feature_times_the_slope_of_the_program() -> None:
+    x, label, found = effect(TINY)
+    point = x.clone().requires_grad_()
+    own = TINY.program(point, 0).gather(1, label[:, None]).sum()
+    (slope,) = torch.autograd.grad(own, point)
+    assert torch.equal(found, x * slope)
+
+
+def test_setting_a_feature_to_the_background_takes_its_effect_away_from_the_score() -> None:
+    x, label, found = effect(TINY)
+    background = setting("mlp").background
+    assert background is not None
+    for j in range(TINY.d):
+        without = x.double().index_copy(1, torch.tensor([j]), background[j].double().expand(len(x), 1))
+        lost = (TINY.program(x.double(), 0) - TINY.program(without, 0)).gather(1, label[:, None])[:, 0]
+        torch.testing.assert_close(lost, found[:, j].double(), rtol=1e-6, atol=1e-6)
+
+
+def test_effects_add_up_to_the_score_of_the_label() -> None:
+    x, label, found = effect(TINY)
+    torch.testing.assert_close(found.sum(dim=1), TINY.program(x, 0).gather(1, label[:, None])[:, 0])
+
+
+def test_only_the_informative_features_have_an_effect() -> None:
+    _, _, found = effect(TINY)
+    assert bool((found[:, :3] != 0).all())
+    assert bool((found[:, 3:] == 0).all())
+
+
+def test_weights_have_both_signs_and_sizes_from_one_half_to_two() -> None:
+    weights = rule(TabularRule(d=500, informative=400))[:, :400]
+    assert 0.5 <= float(weights.abs().min()) < 0.51
+    assert 1.99 < float(weights.abs().max()) <= 2.0
+    assert abs(float((weights > 0).float().mean()) - 0.5) < 5 * 0.5 / 1200**0.5
+
+
+def test_the_rule_depends_on_its_own_seed_only() -> None:
+    assert not torch.equal(rule(TINY), rule(replace(TINY, rule_seed=1)))
+    assert torch.equal(rule(TINY), rule(replace(TINY, noise=1.0, train_rows=10, model="forest")))
+    assert torch.equal(TINY.program(torch.eye(8), 0), TINY.program(torch.eye(8), 1))
+
+
+def test_without_noise_the_label_is_the_class_with_the_largest_score() -> None:
+    samples = replace(TINY, noise=0.0).sample(range(200), 0)
+    assert torch.equal(samples.label, TINY.program(samples.x, 0).argmax(dim=1))
+
+
+def test_noise_of_the_stated_size_decides_labels() -> None:
+    # With two classes the label differs from the argmax when N(0, 2 noise^2) exceeds the margin.
+    env = replace(TINY, classes=2, noise=0.7)
+    samples = env.sample(range(4000), 0)
+    scores = env.program(samples.x, 0)
+    margin = (scores[:, 0] - scores[:, 1]).abs()
+    expected = torch.distributions.Normal(0.0, 2**0.5 * 0.7).cdf(-margin)
+    flipped = (samples.label != scores.argmax(dim=1)).float()
+    error = float((expected * (1 - expected)).sum().sqrt() / 4000)
+    assert abs(float(flipped.mean() - expected.mean())) < 4 * error
+
+
+def test_columns_are_standard_normal_in_samples_and_in_training_rows() -> None:
+    reference = replace(TINY, train_rows=4000).setting(0, trained("mlp")).reference
+    assert reference is not None
+    for x in (TINY.sample(range(4000), 0).x, reference.x):
+        assert float(x.mean(dim=0).abs().max()) < 5 / 4000**0.5
+        assert float((x.std(dim=0) - 1).abs().max()) < 5 / 8000**0.5
+
+
+def test_a_sample_is_the_same_in_every_block() -> None:
+    block, alone = TINY.sample([3, 8, 5], 1), TINY.sample([8], 1)
+    assert block.truth is not None and alone.truth is not None
+    assert torch.equal(block.x[1:2], alone.x)
+    assert torch.equal(block.label[1:2], alone.label)
+    assert torch.equal(block.truth.effect[1:2], alone.truth.effect)
+    assert (block.indices, alone.indices) == ((3, 8, 5), (8,))
+
+
+def test_samples_depend_on_the_data_seed_and_on_the_rule_but_not_on_the_model() -> None:
+    x = TINY.sample(range(4), 0).x
+    assert not torch.equal(x, TINY.sample(range(4), 1).x)
+    assert not torch.equal(x, replace(TINY, rule_seed=1).sample(range(4), 0).x)
+    assert torch.equal(x, tiny("forest").sample(range(4), 0).x)
+
+
+def test_no_evaluated_row_was_trained_on_even_for_equal_seeds() -> None:
+    reference = setting("mlp").reference
+    assert reference is not None
+    evaluated = TINY.sample(range(256), 0).x
+    assert len(reference.x) == 256
+    assert not bool((evaluated[:, None, 0] == reference.x[None, :, 0]).any())
+
+
+@both_models
+def test_the_same_seed_trains_the_same_bits_and_another_seed_others(model: str) -> None:
+    again, other = tiny(model).train(0), trained(model, 1)
+    assert again.keys() == trained(model).keys() == other.keys()
+    assert all(torch.equal(tensor, trained(model)[name]) for name, tensor in again.items())
+    assert any(not torch.equal(tensor, other[name]) for name, tensor in again.items())
+
+
+@both_models
+def test_training_and_sampling_leave_the_global_random_numbers_alone(model: str) -> None:
+    before = torch.random.get_rng_state()
+    tiny(model).setting(0, tiny(model).train(0))
+    tiny(model).sample(range(3), 0)
+    assert torch.equal(before, torch.random.get_rng_state())
+
+
+@both_models
+def test_the_artifact_survives_safetensors_and_the_recipe_makes_the_same_model_again(model: str) -> None:
+    stored = safetensors.torch.load(safetensors.torch.save(dict(trained(model))))
+    place = tiny(model).setting(0, stored)
+    assert place.recipe is not None and place.reference is not None
+    fresh = place.recipe.train(place.reference.x, place.reference.label, 0)
+    x = TINY.sample(range(100), 0).x
+    assert torch.equal(place.model(x), fresh(x))
+    assert not torch.equal(place.model(x), place.recipe.train(place.reference.x, place.reference.label, 1)(x))
+
+
+@both_models
+def test_the_recipe_learns_the_rows_it_is_given(model: str) -> None:
+    place = setting(model)
+    assert place.recipe is not None and place.reference is not None
+    ruined = place.reference.x.clone()
+    ruined[:, :3] = 0.1  # what ROAR does: a constant in place of the informative columns
+    label = place.reference.label
+    evaluated = TINY.sample(range(500), 0)
+    blind = place.recipe.train(ruined, label, 0)(evaluated.x)
+    assert bool(torch.isfinite(blind).all())
+    assert float((blind.argmax(dim=1) == evaluated.label).float().mean()) < 0.55
+
+
+@both_models
+def test_the_tiny_model_learns_the_rule(model: str) -> None:
+    evaluated = TINY.sample(range(1000), 0)
+    assert float(evaluated.label.bincount().max()) < 550  # always naming the largest class is not learning
+    right = setting(model).model(evaluated.x).argmax(dim=1) == evaluated.label
+    assert float(right.float().mean()) > 0.7
+
+
+def test_the_network_takes_raw_units_and_standardises_by_the_training_rows() -> None:
+    place = setting("mlp")
+    assert place.reference is not None
+    first = place.model.get_submodule("standardise")(place.reference.x)
+    torch.testing.assert_close(first.mean(dim=0), torch.zeros(8), rtol=0, atol=1e-6)
+    torch.testing.assert_close(first.std(dim=0, correction=0), torch.ones(8))
+    assert not torch.equal(first, place.reference.x)
+
+
+@both_models
+def test_the_setting_asks_in_the_models_own_terms(model: str) -> None:
+    place, samples = setting(model), TINY.sample(range(6), 0)
+    target = targets_for(place, place.question, samples.x, samples.label)
+    assert torch.equal(target, place.model(samples.x).argmax(dim=1))
+    query = Scene(place, samples, place.question, target, ("test",)).ask()
+    assert torch.equal(query.outputs(samples.x), place.model(samples.x))
+    assert place.reference is not None
+    assert torch.equal(query.baseline[0], place.reference.x.mean(dim=0))
+    assert (place.kind, place.features.shape, len(place.classes)) == ("table", (8,), 3)
+
+
+def test_a_network_has_gradients_and_frozen_weights() -> None:
+    place, samples = setting("mlp"), TINY.sample(range(6), 0)
+    query = Scene(place, samples, place.question, samples.label, ("test",)).ask()
+    assert place.differentiable
+    assert bool((query.gradient(samples.x) != 0).any())
+    assert not any(parameter.requires_grad for parameter in place.model.parameters())
+
+
+def test_a_forest_answers_with_probabilities_and_has_no_gradients() -> None:
+    place, samples = setting("forest"), TINY.sample(range(6), 0)
+    query = Scene(place, samples, place.question, samples.label, ("test",)).ask()
+    torch.testing.assert_close(query.outputs(samples.x).sum(dim=1), torch.ones(6))
+    assert place.question.readout == "value"
+    with pytest.raises(NotApplicable):
+        query.gradient(samples.x)
+
+
+@both_models
+def test_a_setting_can_be_asked_in_double_precision(model: str) -> None:
+    place, x = tiny(model).setting(0, trained(model)).to("cpu", torch.float64), TINY.sample(range(6), 0).x
+    assert place.model(x.double()).dtype == torch.float64
+    torch.testing.assert_close(place.model(x.double()).float(), setting(model).model(x), rtol=1e-4, atol=1e-4)
+
+
+def test_a_class_that_never_wins_in_training_still_has_its_column() -> None:
+    # One informative feature and no noise: the middle weight of three never gives the largest score.
+    env = replace(tiny("forest"), informative=1, noise=0.0)
+    place = env.setting(0, env.train(0))
+    assert place.reference is not None and place.recipe is not None
+    never = int((place.reference.label.bincount(minlength=3) == 0).nonzero())
+    for model in (place.model, place.recipe.train(place.reference.x, place.reference.label, 1)):
+        output = model(place.reference.x)
+        assert output.shape == (256, 3)
+        assert bool((output[:, never] == 0).all())
+        assert torch.equal(output.argmax(dim=1), place.reference.label)
+
+
+@pytest.mark.parametrize("wrong", [{"informative": 0}, {"informative": 9}, {"classes": 1}])
+def test_impossible_sizes_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(SpecError, match=next(iter(wrong))):
+        replace(TINY, **wrong)  # type: ignore[arg-type]
+
+
+def test_the_card_is_read_from_source_and_explains_every_parameter() -> None:
+    card = read_file("environments", Path(module.__file__), "assay.environments.tabular_rule", "tabular_rule")
+    assert card is not None
+    assert {param.name: param.default for param in card.params} == {f.name: f.default for f in fields(TabularRule)}
+    assert all(param.note for param in card.params)
+    assert (card.fact("kind"), card.fact("paper")) == (TabularRule.kind, TabularRule.paper)
+
+
+def test_it_is_a_trained_environment() -> None:
+    assert isinstance(TINY, Environment)
+    assert isinstance(TINY, Trained)

@@ -1,0 +1,38 @@
+"""What the catalogue reads from the source of every metric is what Python sees."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from pathlib import Path
+
+import pytest
+from tests.oracles.metrics.checks import CHECKS
+
+from assay.core import registry
+from assay.core.spec import Spec
+
+FACTS = {"higher_is_better", "range", "ideal", "needs", "paper"}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_the_card_is_the_class(name: str) -> None:
+    card = registry.card("metrics", name)
+    cls = registry.load(card.target)
+    assert {fact: getattr(cls, fact) for fact, _ in card.facts} == dict(card.facts)
+    assert {fact for fact, _ in card.facts} == FACTS
+    assert card.doc and all(param.note for param in card.params)
+    assert [(param.name, param.default) for param in card.params] == [(f.name, f.default) for f in fields(cls)]
+    assert all(f.default is not MISSING for f in fields(cls))
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_the_metric_can_be_built_from_its_name(name: str) -> None:
+    spec = registry.resolve("metrics", Spec.parse(name))
+    metric = registry.build("metrics", spec)
+    assert metric == type(metric)()
+    assert metric.range[0] <= metric.ideal <= metric.range[1]
+
+
+def test_every_metric_of_the_folder_is_listed_here_or_belongs_to_somebody_else() -> None:
+    folder = Path(registry.load("assay.metrics.f1:F1").__call__.__code__.co_filename).parent
+    assert {path.stem for path in folder.glob("[!_]*.py")} >= set(CHECKS)

@@ -1,0 +1,228 @@
+"""What each metric must say where the right answer is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from tests.oracles.metrics.scenes import (
+    PIXELS,
+    PLAIN,
+    VALUE,
+    Lambda,
+    image_scene,
+    numbers,
+    scene,
+    table_scene,
+    truth_scene,
+)
+from torch import Tensor, nn
+
+from assay.core.errors import NotApplicable
+from assay.core.evidence import mean_score
+from assay.core.features import Columns
+from assay.core.question import Question
+from assay.core.trial import Trial
+from assay.metrics.completeness import Completeness
+from assay.metrics.deletion import Deletion
+from assay.metrics.f1 import F1
+from assay.metrics.insertion import Insertion
+from assay.metrics.modulo_deletion import ModuloDeletion
+from assay.metrics.modulo_insertion import ModuloInsertion
+from assay.metrics.precision import Precision
+from assay.metrics.recall import Recall
+from assay.metrics.sensitivity_n import SensitivityN
+
+SOFT = [Precision, Recall, F1]
+SIGNS = ["overall", "positive", "negative"]
+
+
+def signed_truth(*shape: int) -> Tensor:
+    return numbers(1, *shape).mul(1.5).round().clamp(-1, 1)
+
+
+@pytest.mark.parametrize("metric", [kind(sign=sign) for kind in SOFT for sign in SIGNS], ids=repr)
+def test_the_truth_itself_scores_one(metric: F1) -> None:
+    effect = signed_truth(5, 6, 6)
+    for attribution in (effect, 1000 * effect, 1e-6 * effect):
+        np.testing.assert_allclose(metric(Trial(truth_scene(effect), attribution))["value"], 1, rtol=1e-12)
+
+
+def test_the_wrong_sign_is_perfect_overall_and_worthless_by_sign() -> None:
+    effect = signed_truth(5, 6, 6)
+    trial = Trial(truth_scene(effect), -effect)
+    assert F1()(trial)["value"].tolist() == [1] * 5
+    assert F1(sign="positive")(trial)["value"].tolist() == F1(sign="negative")(trial)["value"].tolist() == [0] * 5
+
+
+@pytest.mark.parametrize("kind", SOFT)
+def test_a_map_of_zeros_claims_nothing_and_finds_nothing(kind: type[F1]) -> None:
+    effect = signed_truth(3, 6, 6)
+    found = kind()(Trial(truth_scene(effect), torch.zeros(3, 6, 6)))
+    assert found["value"].tolist() == [0, 0, 0]
+    assert found["defined"].all()
+
+
+def test_a_map_over_whole_outlines_of_half_filled_patches_has_f1_of_two_thirds() -> None:
+    effect = torch.zeros(1, 6, 6)
+    effect[0, 1:5, 1:5] = torch.eye(2).repeat(2, 2)  # half of the outline
+    outline = torch.zeros(1, 6, 6)
+    outline[0, 1:5, 1:5] = 1
+    trial = Trial(truth_scene(effect), outline)
+    assert (Precision()(trial)["value"][0], Recall()(trial)["value"][0]) == (0.5, 1.0)
+    np.testing.assert_allclose(F1()(trial)["value"], 2 / 3, rtol=1e-12)
+
+
+def test_recall_rewards_every_true_feature_by_its_share_of_the_largest_attribution() -> None:
+    trial = Trial(truth_scene(torch.tensor([[1.0, 1, 0, 0, 1, 0, 0]])), torch.tensor([[4.0, 2, 0, 0, 0, 2, 0]]))
+    np.testing.assert_allclose(Recall()(trial)["value"], (1 + 0.5) / 3)
+    np.testing.assert_allclose(Precision()(trial)["value"], 1.5 / 2)
+
+
+def test_smooth_truth_needs_images() -> None:
+    trial = Trial(truth_scene(torch.ones(2, 7)), torch.ones(2, 7))
+    with pytest.raises(NotApplicable, match="images"):
+        F1(smooth=2.0)(trial)
+
+
+@pytest.mark.parametrize("metric", [Precision(), ModuloInsertion(), ModuloDeletion()], ids=repr)
+def test_without_truth_these_do_not_apply(metric: Precision) -> None:
+    with pytest.raises(NotApplicable, match="truth"):
+        metric(Trial(image_scene(2), numbers(1, 2, 6, 6)))
+
+
+def test_signed_truth_is_not_for_the_modulo_metrics() -> None:
+    with pytest.raises(NotApplicable, match="zeros and ones"):
+        ModuloInsertion()(Trial(truth_scene(signed_truth(3, 6, 6)), numbers(1, 3, 6, 6)))
+
+
+def test_modulo_insertion_and_deletion_mirror_each_other() -> None:
+    effect = signed_truth(5, 6, 6).abs()
+    trial = Trial(truth_scene(effect), numbers(4, 5, 6, 6))
+    into, away = ModuloInsertion()(trial), ModuloDeletion()(trial)
+    np.testing.assert_allclose(into["value"] + away["value"], 1, rtol=1e-12)
+    np.testing.assert_allclose(into["curve"] + away["curve"], 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [Insertion, Deletion])
+@pytest.mark.parametrize("canvas", ["zero", "true", "mean", 0.7])
+def test_the_curve_runs_between_the_input_and_the_canvas(kind: type[Insertion], canvas: str | float) -> None:
+    where = image_scene(4)
+    query = where.ask(Question(), baseline=canvas)
+    ends = [query.score(query.baseline), query.score(query.x)]
+    curve = kind(canvas=canvas, steps=4)(Trial(where, numbers(2, 4, 6, 6)))["curve"]
+    curve = curve if kind is Insertion else curve[:, ::-1]
+    np.testing.assert_allclose(curve[:, 0], ends[0], rtol=1e-9)
+    np.testing.assert_allclose(curve[:, -1], ends[1], rtol=1e-9)
+
+
+def test_the_exact_attribution_of_a_linear_model_is_best_of_all_orders() -> None:
+    weights, x = numbers(3, 7), numbers(4, 1, 7)
+    where = scene(x, Lambda(lambda x: (x @ weights)[:, None]), PLAIN, VALUE)
+    best = x * weights
+    for other in numbers(5, 30, 1, 7):
+        for kind, sign in ((Insertion, 1), (Deletion, -1)):
+            metric = kind(steps=7, readout=None)
+            better, worse = (metric(Trial(where, a))["value"][0] for a in (best, other))
+            assert sign * better >= sign * worse - 1e-12
+
+
+def test_a_model_without_a_finite_answer_leaves_the_sample_undefined() -> None:
+    model = Lambda(lambda x: torch.stack([x[:, 0] / x.norm(dim=1), x[:, 1]], 1))  # 0 / 0 on a blank canvas
+    where = scene(numbers(6, 2, 7), model, PLAIN)
+    trial = Trial(replace(where, target=torch.zeros(2, dtype=torch.long)), numbers(7, 2, 7))
+    for metric in (Insertion(), Deletion()):
+        found = metric(trial)
+        assert not found["defined"].any()
+        assert not found["value"].any() and not found["curve"].any()
+        assert mean_score(found).value is None
+    assert Insertion(canvas=0.5)(trial)["defined"].all()
+
+
+@pytest.mark.parametrize("metric", [Insertion(), Deletion(), SensitivityN()], ids=repr)
+def test_probabilities_need_a_classifier(metric: Insertion) -> None:
+    where = scene(numbers(1, 2, 7), Lambda(lambda x: x.sum(1, keepdim=True)), PLAIN, VALUE)
+    with pytest.raises(NotApplicable, match="readout='value'"):
+        metric(Trial(where, numbers(1, 2, 7)))
+    assert replace(metric, readout="value")(Trial(where, numbers(1, 2, 7)))["defined"].all()
+
+
+def test_an_open_temperature_is_the_environments_own() -> None:
+    where = image_scene(3)
+    warm = replace(where, setting=replace(where.setting, question=replace(where.question, temperature=5.0)))
+    attribution = numbers(8, 3, 6, 6)
+    np.testing.assert_array_equal(
+        Insertion()(Trial(warm, attribution))["value"], Insertion(temperature=5.0)(Trial(where, attribution))["value"]
+    )
+
+
+@pytest.mark.parametrize("canvas", ["zero", "true", "mean", -2.0])
+def test_sensitivity_is_one_for_every_size_on_a_linear_model_with_exact_attributions(canvas: str | float) -> None:
+    weights, x = numbers(3, *PIXELS.entries), numbers(4, 3, *PIXELS.entries)
+    where = scene(x, Lambda(lambda x: (x * weights).flatten(1).sum(1, keepdim=True)), PIXELS, VALUE)
+    exact = weights * (x - where.ask(baseline=canvas).baseline)
+    metric = SensitivityN(sets=20, canvas=canvas, readout="value")
+    for sign in (1, -1):
+        found = metric(Trial(where, sign * exact))
+        assert found["curve_defined"].all()
+        np.testing.assert_allclose(found["curve"], sign, rtol=1e-9)
+        np.testing.assert_allclose(metric.reduce(found).value, sign, rtol=1e-9)
+
+
+def test_sensitivity_sees_through_rounding_that_looks_like_an_effect() -> None:
+    x = torch.rand(2, 7, generator=torch.Generator().manual_seed(0))
+    saturated = nn.Linear(7, 3)
+    saturated.weight.data *= 1e-8
+    saturated.bias.data = torch.tensor([0.1, 0.2, 0.3])
+    found = SensitivityN(sets=30)(Trial(scene(x, saturated, PLAIN), torch.rand(2, 7)))
+    assert not found["curve_defined"].any()
+
+
+def test_sensitivity_of_tiny_probabilities_is_still_defined() -> None:
+    weights = numbers(3, 7)
+    model = Lambda(lambda x: torch.stack([x @ weights - 400, torch.zeros(len(x)), torch.zeros(len(x))], 1))
+    where = replace(scene(numbers(1, 1, 7), model, PLAIN), target=torch.zeros(1, dtype=torch.long))
+    found = SensitivityN(sets=30)(Trial(where, weights * where.samples.x))
+    assert found["curve_defined"].all()
+    assert found["value"][0] > 0.5
+
+
+def test_sensitivity_needs_two_features() -> None:
+    where = scene(numbers(1, 2, 1), Lambda(lambda x: x), Columns.plain(1), VALUE)
+    with pytest.raises(NotApplicable, match="two features"):
+        SensitivityN(readout="value")(Trial(where, numbers(1, 2, 1)))
+
+
+def test_all_methods_meet_the_same_sets_in_every_block() -> None:
+    where = table_scene(4, features=PLAIN)
+    metric = SensitivityN(sets=5)
+    later = replace(where, samples=replace(where.samples, indices=(7, 8, 9, 10)))
+    assert torch.equal(metric.probe(where)["without"], metric.probe(later)["without"])
+
+
+def test_completeness_is_about_accuracy_so_a_regression_has_none() -> None:
+    where = scene(numbers(1, 2, 7), Lambda(lambda x: x.sum(1, keepdim=True)), PLAIN, VALUE)
+    with pytest.raises(NotApplicable, match="classifier"):
+        Completeness()(Trial(where, numbers(1, 2, 7)))
+
+
+def test_a_complete_map_loses_all_accuracy_and_an_empty_one_none() -> None:
+    model = Lambda(lambda x: torch.stack([x[:, 0] + x[:, 1], 0.5 * torch.ones(len(x))], 1))  # 0: a feature is on
+    where = scene(torch.ones(4, 7), model, PLAIN)
+    where = replace(where, samples=replace(where.samples, label=torch.zeros(4, dtype=torch.long)))
+    metric = Completeness()
+    for columns, lost in (([0, 1], 1.0), ([0], 0.0), ([], 0.0), (list(range(7)), 0.0)):  # the last map is constant
+        attribution = torch.zeros(4, 7)
+        attribution[:, columns] = -3.0
+        assert metric.reduce(metric(Trial(where, attribution))).value == lost
+
+
+def test_nothing_to_reduce_is_none() -> None:
+    where = table_scene(2)
+    for metric in (Completeness(), SensitivityN(sets=3)):
+        found = metric(Trial(where, numbers(1, 2, 10)))
+        found.rows["defined"][:] = False
+        score = metric.reduce(found)
+        assert (score.value, score.count, score.defined) == (None, 2, 0)

@@ -1,0 +1,95 @@
+"""The kit of the metrics, against SciPy and against its own definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.ndimage import gaussian_filter
+from scipy.stats import pearsonr
+from tests.oracles.metrics.scenes import numbers
+
+from assay.kit import ranks
+from assay.kit.curves import area, even_counts, found_share, log_counts
+from assay.kit.masks import above, among_first
+from assay.kit.ranks import descending, nested_sums, pearson, places
+from assay.kit.smooth import blur
+from assay.kit.soft import normalised, signed
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 5.0])
+def test_blurring_is_scipys(sigma: float) -> None:
+    images = numbers(1, 2, 9, 7)
+    expected = [gaussian_filter(image, sigma, mode="constant", truncate=4.0) for image in images.numpy()]
+    np.testing.assert_allclose(blur(images, sigma), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_normalising_brings_both_signs_to_one_and_drops_rounding() -> None:
+    found = normalised(torch.tensor([[4.0, 2.0, -0.5, -0.25, 1e-9], [1, 0, 0, 0, -9e-10], [0, 0, 0, 0, 0]]))
+    np.testing.assert_allclose(found, [[1, 0.5, -1, -0.5, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 0]], atol=1e-8)
+    assert found[1:, -1].tolist() == [0, 0]
+    with pytest.raises(ValueError, match="neutral"):
+        signed(found, "neutral")
+
+
+def test_equal_values_keep_their_order_or_that_of_the_shuffle() -> None:
+    values = torch.tensor([[1.0, 2, 1, 2, 0]])
+    assert descending(values).tolist() == [[1, 3, 0, 2, 4]]
+    assert descending(values, torch.tensor([[4, 3, 2, 1, 0]])).tolist() == [[3, 1, 2, 0, 4]]
+    assert places(descending(values)).tolist() == [[2, 0, 3, 1, 4]]
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(total=st.integers(1, 300), steps=st.integers(1, 80))
+def test_steps_are_as_equal_as_possible(total: int, steps: int) -> None:
+    counts = even_counts(total, steps)
+    sizes = counts.diff()
+    assert (counts[0], counts[-1], len(sizes)) == (0, total, min(total, steps))
+    assert sizes.max() - sizes.min() <= 1
+    spaced = log_counts(total, steps + 1).tolist()
+    assert spaced[0] == 1 and spaced[-1] == total and spaced == sorted(set(spaced)) and len(spaced) <= steps + 1
+
+
+def test_a_curve_needs_a_step() -> None:
+    with pytest.raises(ValueError, match="at least one step"):
+        even_counts(5, 0)
+
+
+def test_areas_and_shares() -> None:
+    share = found_share(torch.tensor([[1, 0, 1, 0], [0, 0, 0, 0]]))
+    assert share.tolist() == [[0, 0.5, 0.5, 1, 1], [0, 0, 0, 0, 0]]
+    assert area(share, torch.tensor([0.0, 0.25, 0.5, 0.75, 1.0])).tolist() == [0.625, 0]
+
+
+def test_masks_compare_strictly() -> None:
+    assert among_first(torch.tensor([[2, 0, 1]]), torch.tensor([0, 2])).tolist() == [
+        [[False] * 3],
+        [[False, True, True]],
+    ]
+    assert above(torch.tensor([[0.5, 0.1]]), torch.tensor([0.1])).tolist() == [[[True, False]]]
+
+
+@pytest.mark.parametrize("budget", [1, 100, 2**22])
+def test_nested_sums_are_cumulative_sums_along_each_order(budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranks, "BUDGET", budget)
+    values, orders = numbers(1, 3, 11), torch.stack([torch.randperm(11) for _ in range(4)])
+    sizes = torch.tensor([1, 2, 5, 10])
+    expected = values[:, orders].cumsum(-1)[:, :, sizes - 1]
+    np.testing.assert_allclose(nested_sums(values, orders, sizes), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e150])
+def test_correlation_is_scipys_at_any_scale(scale: float) -> None:
+    left, right, flat = numbers(1, 2, 8) * scale, numbers(2, 2, 8) + 5, torch.zeros(2)
+    value, defined = pearson(left, right, flat, flat)
+    assert defined.all()
+    expected = [pearsonr(a / scale, b).statistic for a, b in zip(left.numpy(), right.numpy(), strict=True)]
+    np.testing.assert_allclose(value, expected, rtol=1e-9)
+
+
+def test_a_side_that_does_not_vary_has_no_correlation() -> None:
+    flat = torch.tensor([0.0, 1.0])
+    value, defined = pearson(torch.tensor([[2.0, 2, 2], [1, 1.5, 2]]), numbers(1, 2, 3), flat, torch.zeros(2))
+    assert not defined.any() and not value.any()
