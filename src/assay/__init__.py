@@ -1,1 +1,24 @@
 """assay: test feature-attribution methods, and the metrics that judge them, against known truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["AssayError", "NotApplicable", "assert_faithful", "attribute", "environment", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    """Names are resolved when they are first used: ``import assay`` imports no torch."""
+    if name in ("AssayError", "NotApplicable"):
+        from assay.core import errors
+
+        return getattr(errors, name)
+    if name in __all__:
+        from assay import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'assay' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

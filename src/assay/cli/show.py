@@ -10,7 +10,7 @@ import typer
 from assay.cli.options import Json
 from assay.core.cards import Card
 from assay.core.errors import SpecError, suggest
-from assay.core.registry import ALIASES, KINDS, build, card, catalogue, resolve
+from assay.core.registry import ALIASES, KINDS, card, catalogue, resolve
 from assay.core.spec import Spec
 
 
@@ -39,6 +39,8 @@ def _find(spec: Spec) -> tuple[Card, Spec]:
 
 
 def _audit(spec: Spec, seed: int) -> dict[str, Any] | None:
+    from assay.core.build import build
+
     environment = build("environments", spec)
     if not hasattr(environment, "network"):
         return None

@@ -7,13 +7,13 @@ with ``ast`` keeps ``assay ls`` and ``assay run --dry-run`` quick, and lets a re
 from __future__ import annotations
 
 import ast
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assay.core.errors import SpecError
+from assay.core.sources import source_digest
 from assay.core.spec import Spec, Value
 
 REQUIRED = "<required>"
@@ -96,10 +96,9 @@ def read_file(kind: str, path: Path, module: str, name: str, attr: str | None = 
     for node in ast.parse(text).body:
         if isinstance(node, ast.ClassDef) and (node.name == attr if attr else snake(node.name) == name):
             params, facts = _fields(node, text.splitlines())
-            source = hashlib.sha256(text.encode()).hexdigest()
-            doc = ast.get_docstring(node) or ""
             calls = tuple(item.name for item in node.body if isinstance(item, ast.FunctionDef))
-            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, source, calls)
+            doc = ast.get_docstring(node) or ""
+            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, source_digest(path), calls)
     return None
 
 
@@ -121,7 +120,7 @@ def _fields(node: ast.ClassDef, lines: list[str]) -> tuple[tuple[Param, ...], tu
 
 def _literal(node: ast.expr) -> Value:
     """A default value: a literal, or a component such as ``Gradient()``, read as its spec."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
         given = {keyword.arg: _literal(keyword.value) for keyword in node.keywords if keyword.arg}
         return Spec.of(snake(node.func.id), **given)
     return _frozen(ast.literal_eval(node))

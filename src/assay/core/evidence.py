@@ -71,5 +71,5 @@ def mean_score(evidence: Evidence) -> Score:
     count = int(defined.sum())
     if count == 0:
         return Score(None, len(evidence), 0)
-    curve = evidence["curve"][defined].mean(axis=0) if "curve" in evidence.rows else None
+    curve = evidence["curve"][defined].mean(axis=0, dtype=np.float64) if "curve" in evidence.rows else None
     return Score(float(evidence["value"][defined].mean(dtype=np.float64)), len(evidence), count, curve)

@@ -39,7 +39,7 @@ class Query:
     @cached_property
     def module(self) -> nn.Module:
         """Model, temperature and readout as modules: (N, *entries) -> (N, C). The explained class is ``target``."""
-        return asked(self.setting.model, self.question)
+        return asked(self.setting.model, self.question, self.setting.outputs)
 
     def score(self, points: Tensor) -> Tensor:
         """The explained number at (*K, B, *entries) -> (*K, B); without gradients."""

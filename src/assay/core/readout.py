@@ -37,21 +37,23 @@ class Margin(nn.Module):
         return logits - others.amax(dim=2)
 
 
-def readout(question: Question) -> nn.Module:
-    """The module that turns outputs into what the question asks about."""
-    match question.readout:
-        case "logit" | "value":
-            return nn.Identity()
-        case "margin":
-            return Margin()
-        case "probability":
-            layers: list[nn.Module] = [nn.Softmax(dim=1)]
-            if question.temperature not in (None, 1.0):
-                layers.insert(0, Temperature(float(question.temperature)))  # type: ignore[arg-type]
-            return nn.Sequential(*layers)
-    raise ValueError(f"unknown readout {question.readout!r}")
+def readout(question: Question, outputs: str = "logits") -> nn.Module:
+    """The module that turns a model's outputs into what the question asks about; NotApplicable where it cannot."""
+    if question.readout == "value":
+        return nn.Identity()
+    if question.readout == "probability" and outputs == "probabilities":
+        return nn.Identity()
+    if outputs != "logits":
+        raise NotApplicable(f"the {question.readout} readout needs logits, and this model answers with {outputs}")
+    if question.readout == "probability":
+        return nn.Sequential(*_tempered(question.temperature), nn.Softmax(dim=1))
+    return {"logit": nn.Identity, "margin": Margin}[str(question.readout)]()
 
 
-def asked(model: nn.Module, question: Question) -> nn.Module:
+def _tempered(temperature: float | None) -> list[nn.Module]:
+    return [] if temperature in (None, 1.0) else [Temperature(float(temperature))]  # type: ignore[arg-type]
+
+
+def asked(model: nn.Module, question: Question, outputs: str = "logits") -> nn.Module:
     """Model and readout as one module; ``model`` is shared, not copied."""
-    return nn.Sequential(OrderedDict(model=model, readout=readout(question)))
+    return nn.Sequential(OrderedDict(model=model, readout=readout(question, outputs)))

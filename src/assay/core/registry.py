@@ -1,6 +1,6 @@
-"""The registry: from a spec to a card, a checked and completed spec, and the component itself.
+"""The registry: from a spec to a card, to a checked and completed spec, to what it contributes to a key.
 
-Only ``build`` imports component code; everything else reads source.
+Everything here reads source; ``core/build.py`` makes the component itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import assay
 from assay.core.cards import REQUIRED, Card, read_file, read_folder
 from assay.core.errors import AssayError, SpecError, suggest
-from assay.core.shapes import fits, wants_component
+from assay.core.shapes import as_float, fits, wants_component
 from assay.core.spec import Spec, Value
 
 KINDS = ("environments", "methods", "metrics")
@@ -83,7 +83,7 @@ def resolve(kind: str, spec: Spec) -> Spec:
         elif not fits(value, param.annotation):
             problems.append(_misfit(spec, name, param.annotation, value))
         else:
-            values[name] = _resolve_inner(kind, value, param.annotation)
+            values[name] = _resolve_inner(kind, as_float(value, param.annotation), param.annotation)
     if problems:
         raise SpecError(" ".join(problems))
     return Spec.of(spec.name, **values)
@@ -93,18 +93,6 @@ def identity(kind: str, spec: Spec) -> dict[str, Any]:
     """What a resolved spec contributes to a key: names, values, and the revision of every component in it."""
     params = {name: _identity_inner(kind, value) for name, value in spec.params}
     return {"name": spec.name, "revision": card(kind, spec.name).revision, "params": params}
-
-
-def build(kind: str, spec: Spec) -> Any:
-    """The component itself; this imports its module."""
-    found = card(kind, spec.name)
-    target = load(found.target)
-    params = {name: _build_inner(kind, value) for name, value in spec.params}
-    if spec.foreign:
-        from assay.core.adapt import adapt  # the only place where code that is not ours enters
-
-        return adapt(kind, spec.name, target, params)
-    return target(**params)
 
 
 def load(target: str) -> Any:
@@ -151,7 +139,8 @@ def _unknown(spec: Spec, name: str, known: Mapping[str, object]) -> str:
 
 def _misfit(spec: Spec, name: str, annotation: str, value: Value) -> str:
     hint = f" Strings need quotes: {name}='{value}'." if isinstance(value, Spec) else ""
-    return f"{spec.name}: {name}={value} does not fit {annotation}.{hint}"
+    shown = str(value) if isinstance(value, Spec) else repr(value)
+    return f"{spec.name}: {name}={shown} does not fit {annotation}.{hint}"
 
 
 def _resolve_inner(kind: str, value: Value, annotation: str) -> Value:
@@ -167,9 +156,3 @@ def _identity_inner(kind: str, value: Value) -> Any:
     if isinstance(value, Spec):
         return identity(kind, value)
     return [_identity_inner(kind, item) for item in value] if isinstance(value, tuple) else value
-
-
-def _build_inner(kind: str, value: Value) -> Any:
-    if isinstance(value, Spec):
-        return build(kind, value)
-    return tuple(_build_inner(kind, item) for item in value) if isinstance(value, tuple) else value

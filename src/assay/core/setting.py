@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -64,6 +65,7 @@ class Setting:
     background: Tensor | None = None  # the true baseline, shape of one sample: where a feature has no effect
     reference: Reference | None = None
     recipe: Recipe | None = None
+    outputs: Literal["logits", "probabilities", "value"] = "logits"  # what the model answers with
     differentiable: bool = True
     forward: Callable[[Tensor], Tensor] | None = None  # equal to the model, faster, without gradients
     hints: Mapping[str, str] = field(default_factory=dict)  # for example the layer a method is usually hung on
@@ -73,4 +75,5 @@ class Setting:
         if reference is not None:
             reference = Reference(reference.x.to(device, dtype), reference.label.to(device))
         background = None if self.background is None else self.background.to(device, dtype)
-        return replace(self, model=self.model.to(device, dtype), background=background, reference=reference)
+        # Module.to works in place: a copy keeps this setting what it is.
+        return replace(self, model=deepcopy(self.model).to(device, dtype), background=background, reference=reference)

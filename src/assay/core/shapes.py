@@ -22,6 +22,12 @@ def fits(value: Value, annotation: str) -> bool:
     return _fits(value, ast.parse(annotation, mode="eval").body)
 
 
+def as_float(value: Value, annotation: str) -> Value:
+    """A whole number given for a ``float`` as a float, so that ``noise=1`` and ``noise=1.0`` are one thing."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if whole and "float" in annotation and "int" not in annotation else value  # type: ignore[arg-type]
+
+
 def _fits(value: Value, node: ast.expr) -> bool:
     match node:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):

@@ -32,7 +32,7 @@ class Spec:
     params: tuple[tuple[str, Value], ...] = ()
 
     @classmethod
-    def of(cls, name: str, **params: Value) -> Spec:
+    def of(cls, name: str, /, **params: Value) -> Spec:
         return cls(name, tuple(sorted(params.items())))
 
     @classmethod
@@ -48,7 +48,7 @@ class Spec:
     def get(self, name: str, default: Value = None) -> Value:
         return dict(self.params).get(name, default)
 
-    def replace(self, **params: Value) -> Spec:
+    def replace(self, /, **params: Value) -> Spec:
         return Spec.of(self.name, **{**dict(self.params), **params})
 
     def to_json(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from assay.core.errors import BadAttribution, NotApplicable
 from assay.core.features import Features
 from assay.core.machine import Machine
 from assay.core.query import Query
-from assay.core.question import Question
+from assay.core.question import BASELINES, Question
 from assay.core.rng import Draws, Key, generator
 from assay.core.setting import Samples, Setting
 
@@ -73,7 +73,7 @@ class Trial:
 
 def per_feature(attribution: Tensor, features: Features) -> Tensor:
     """(B, *entries), (B, *features) or (B, 1, *features) -> (B, *features)."""
-    if tuple(attribution.shape[1:]) == features.entries and features.entries != features.shape:
+    if tuple(attribution.shape[1:]) == features.entries:
         return features.pool(attribution)
     return attribution.reshape(len(attribution), *features.shape)
 
@@ -110,13 +110,13 @@ def baseline_for(setting: Setting, name: str | float | None, x: Tensor) -> Tenso
             return setting.reference.x.mean(dim=0).expand_as(x)
         case float() | int():
             return torch.full_like(x, float(name))
-    raise ValueError(f"unknown baseline {name!r}")
+    raise ValueError(f"unknown baseline or canvas {name!r}: write {', '.join(BASELINES)} or a number")
 
 
 def targets_for(setting: Setting, question: Question, x: Tensor, label: Tensor, machine: Machine = Machine()) -> Tensor:
     """The class each sample is asked about."""
     if question.target != "predicted":
         return label
-    plain = Question(readout="logit", temperature=1.0, baseline="zero", target="label")
+    plain = Question(readout="value", temperature=1.0, baseline="zero", target="label")
     query = Query(setting, plain, x, label, x, tuple(range(len(x))), (), {}, machine)
     return query.outputs(x).argmax(dim=-1)

@@ -66,6 +66,7 @@ class PixelModulo:
             kind="image",
             question=Question("value", 1.0, "zero", "label"),
             background=torch.zeros(1, self.side, self.side),
+            outputs="value",
             hints={"grad_cam": layer} if self.side == PAPER_SIDE and not self.uniform else {},
         )
 

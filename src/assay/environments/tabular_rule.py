@@ -32,17 +32,17 @@ RULES: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {"linear": linear}
 
 @dataclass(frozen=True)
 class TabularRule:
-    """Gaussian columns, of which a few decide the label by a known rule (AGOP-IxG, section 4, as reconstructed).
+    """Gaussian columns, of which a few decide the label by a known rule (Katakam, 2026; our reconstruction).
 
     ``x ~ N(0, I)``; the label is the class with the largest ``s_c(x) + noise * N(0, 1)``. The effect of feature j is
     ``x_j * d s_y / d x_j`` for the (noisy) label y: what the rule does, whatever the model made of it.
 
     ``rule_seed`` draws the rule. The training seed draws training rows, initial weights and batches, the data seed the
-    evaluated rows; they are different streams even for equal seeds. Both depend on ``rule_seed`` too, so rules are
-    independent replications, and on nothing else: models, sizes and noise levels are compared on the same rows.
+    evaluated rows; they are different streams even for equal seeds. All rows depend on ``rule_seed`` too, so that rules
+    are independent replications, but not on ``model`` and ``noise``: these are compared on the same rows.
 
     ``x`` is in raw units: a network begins with a fixed module that standardises by the training rows. A forest answers
-    with probabilities, so it is asked with readout "value"; it has no gradients.
+    with probabilities, so it is asked for these; it has no gradients.
     """
 
     paper: ClassVar[str] = "arXiv:2605.15700"
@@ -97,6 +97,7 @@ class TabularRule:
             background=torch.zeros(self.d),
             reference=self._training_rows(seed),
             recipe=Recipe(self._trained),
+            outputs="logits" if self.model == "mlp" else "probabilities",
             differentiable=self.model == "mlp",
         )
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.records import Record
-from assay.core.registry import build
+from assay.core.build import build
 from assay.core.setting import Samples, Setting
 from assay.core.spec import Spec
 from assay.core.trial import Scene, targets_for

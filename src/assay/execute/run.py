@@ -12,12 +12,11 @@ from assay.core.machine import Machine
 from assay.core.records import Record, digest
 from assay.core.registry import card
 from assay.core.spec import Spec, walk
-from assay.execute.inline import Inline
 from assay.execute.jobs import Job
 from assay.execute.local import Local
 from assay.execute.outcome import origin
 from assay.execute.plan import Plan, plan
-from assay.execute.summary import Row, summarise
+from assay.execute.rows import Row
 from assay.store.store import Store, new_run_id
 from assay.study import grid, keys
 from assay.study.study import Study
@@ -44,19 +43,32 @@ class Finished:
 def run(study: Study, root: Path, workers: int = 0, machine: Machine = Machine(), watch: Watch | None = None) -> Finished:
     """Run what is missing; the same call again resumes. ``workers=0`` computes in this process."""
     store = Store.open(root)
-    executor: Executor = Local(workers, machine) if workers else Inline(machine)
     run_id = new_run_id()
     with store.writer(run_id):
         todo = plan(study, store, machine.dtype)
         if watch:
             watch(None, todo)
-        for record in executor.run(todo.jobs, store):
+        for record in _executor(workers, machine).run(todo.jobs, store):
             store.put(record)
             if watch:
                 watch(record, todo)
-        rows = summarise(study, store, machine.dtype)
+        rows = _summarise(study, store, machine)
         store.put(_run_record(run_id, study, rows, machine))
     return Finished(root, todo, tuple(rows))
+
+
+def _executor(workers: int, machine: Machine) -> Executor:
+    if workers:
+        return Local(workers, machine)
+    from assay.execute.inline import Inline  # imports torch; with workers, this process needs none to begin
+
+    return Inline(machine)
+
+
+def _summarise(study: Study, store: Store, machine: Machine) -> list[Row]:
+    from assay.execute.summary import summarise  # imports the metrics' code, and torch with it
+
+    return summarise(study, store, machine.dtype)
 
 
 def _run_record(run_id: str, study: Study, rows: list[Row], machine: Machine) -> Record:

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from assay.core.evidence import Evidence, Reduce, mean_score, merge
 from assay.core.records import Record
-from assay.core.registry import build
+from assay.core.build import build
 from assay.execute.outcome import Made, origin, outcome
+from assay.execute.rows import Row
 from assay.stats.intervals import RESAMPLES, interval, mean_curve
 from assay.store.store import Store
 from assay.study import grid, keys
 from assay.study.grid import Cell
 from assay.study.study import Entry, Study
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of a study's result: labels, and the key of the score."""
-
-    environment: str
-    method: str
-    metric: str
-    key: str
-
-    def to_json(self) -> dict[str, str]:
-        return {"environment": self.environment, "method": self.method, "metric": self.metric, "key": self.key}
 
 
 def summarise(study: Study, store: Store, dtype: str = "float32") -> list[Row]:

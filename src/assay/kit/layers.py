@@ -46,12 +46,12 @@ def around(modules: Iterable[nn.Module], enter: Callable[[], None], leave: Calla
 
 
 def outputs(model: nn.Module, x: Tensor) -> dict[str, Tensor]:
-    """What each module without children returns, in the order in which they run; the last run of a module counts."""
+    """What each module without children makes, in the order in which they run; the last run of a module counts."""
     names = {module: name for name, module in leaves(model).items()}
     found: dict[str, Tensor] = {}
 
-    def note(module: nn.Module, _inputs: tuple[Any, ...], output: Any) -> None:
-        if isinstance(output, Tensor):
+    def note(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
+        if isinstance(output, Tensor) and all(output is not given for given in inputs):
             found.pop(names[module], None)
             found[names[module]] = output
 

@@ -54,7 +54,8 @@ class Agop:
         """L (entries, kept directions)."""
         values, vectors = torch.linalg.eigh(gradients.T @ gradients / len(gradients))
         keep = values > self.threshold * values.max().clamp(min=0)
-        return vectors[:, keep] * values[keep].sqrt()
+        factor: Tensor = vectors[:, keep] * values[keep].sqrt()
+        return factor
 
 
 def _diagonal(gradients: Tensor) -> Tensor:

@@ -51,7 +51,7 @@ class Lrp:
 
 
 def _same(values: Tensor) -> Tensor:
-    return values.view_as(values)
+    return values.clone()  # the model may go on in place
 
 
 def _passed(call: Call, values: Tensor) -> Tensor:

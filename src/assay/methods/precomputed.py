@@ -35,15 +35,14 @@ class Precomputed:
         if not Path(self.path).is_file():
             raise SpecError(f"precomputed: there is no file '{self.path}'.")
         try:
-            file = np.load(self.path, allow_pickle=False)
-            if isinstance(file, np.ndarray):
-                raise ValueError("it holds a single array without a name")
-            with file:
-                return self._pick(file)
+            with open(self.path, "rb") as file:
+                return self._pick(np.load(file, allow_pickle=False))
         except (ValueError, BadZipFile, OSError) as error:
             raise SpecError(f"precomputed: cannot read '{self.path}' as an .npz of plain arrays: {error}.") from None
 
-    def _pick(self, arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    def _pick(self, arrays: Mapping[str, npt.NDArray[Any]] | npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if isinstance(arrays, np.ndarray):
+            raise ValueError("it holds a single array without a name")
         if self.array not in arrays:
             known = ", ".join(arrays)
             raise SpecError(f"'{self.path}' has no array '{self.array}'.{suggest(self.array, arrays)} It has: {known}.")

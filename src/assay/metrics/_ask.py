@@ -18,4 +18,5 @@ def ask(scene: Scene, readout: str | None, temperature: float | None, canvas: st
 
 def classifies(query: Query) -> bool:
     """False for a regression: asked about its value, or with one output (whose softmax is always 1)."""
-    return query.setting.question.readout != "value" and query.outputs(query.x[:1]).shape[-1] > 1
+    value = "value" in (query.setting.outputs, query.setting.question.readout)
+    return not value and query.outputs(query.x[:1]).shape[-1] > 1

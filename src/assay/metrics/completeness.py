@@ -70,7 +70,7 @@ class Completeness:
         return Score(float(curve.mean()), len(evidence), count, curve)
 
     def _query(self, scene: Scene) -> Query:
-        query = scene.ask(Question(readout="logit"), baseline=self.canvas)
+        query = scene.ask(Question(readout="value"), baseline=self.canvas)
         if not classifies(query):
             raise NotApplicable("needs a classifier: completeness is a loss of accuracy")
         return query

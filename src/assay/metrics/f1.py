@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from assay.core.evidence import Evidence
 from assay.core.trial import Trial
-from assay.kit import soft
+from assay.kit.soft import f1
 from assay.metrics._rows import rows
 from assay.metrics._signed import claimed_and_true
 
@@ -31,4 +31,4 @@ class F1:
 
     def __call__(self, trial: Trial) -> Evidence:
         claimed, true = claimed_and_true(trial, self.sign, self.smooth)
-        return rows(value=soft.f1(claimed, true), defined=true.any(dim=1))
+        return rows(value=f1(claimed, true), defined=true.any(dim=1))

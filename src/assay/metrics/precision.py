@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from assay.core.evidence import Evidence
 from assay.core.trial import Trial
-from assay.kit import soft
+from assay.kit.soft import precision
 from assay.metrics._rows import rows
 from assay.metrics._signed import claimed_and_true
 
@@ -33,4 +33,4 @@ class Precision:
 
     def __call__(self, trial: Trial) -> Evidence:
         claimed, true = claimed_and_true(trial, self.sign, self.smooth)
-        return rows(value=soft.precision(claimed, true), defined=true.any(dim=1))
+        return rows(value=precision(claimed, true), defined=true.any(dim=1))

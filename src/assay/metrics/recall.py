@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from assay.core.evidence import Evidence
 from assay.core.trial import Trial
-from assay.kit import soft
+from assay.kit.soft import recall
 from assay.metrics._rows import rows
 from assay.metrics._signed import claimed_and_true
 
@@ -32,4 +32,4 @@ class Recall:
 
     def __call__(self, trial: Trial) -> Evidence:
         claimed, true = claimed_and_true(trial, self.sign, self.smooth)
-        return rows(value=soft.recall(claimed, true), defined=true.any(dim=1))
+        return rows(value=recall(claimed, true), defined=true.any(dim=1))

@@ -26,7 +26,7 @@ class Verdict:
     def __str__(self) -> str:
         if not self.tested_in:
             return "not tested"
-        return f"refuted by {', '.join(self.refuted_by)}" if self.refuted_by else "not refuted"
+        return f"refuted by {'; '.join(self.refuted_by)}" if self.refuted_by else "not refuted"
 
 
 def verdict(method: str, values: Mapping[str, float | None], gamma: float) -> Verdict:

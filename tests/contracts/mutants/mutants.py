@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.contracts.mutants import (
+from contracts.mutants import (
     completeness_mutants,
     exchange_mutants,
     modulo_mutants,

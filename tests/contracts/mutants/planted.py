@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from tests.contracts.mutants.mutant import Mutant
-
 import assay
 from assay.core.registry import card
+from contracts.mutants.mutant import Mutant
 
 SOURCE = Path(assay.__path__[0]).parent
 

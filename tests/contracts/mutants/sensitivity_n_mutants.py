@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.contracts.mutants.mutant import Mutant
+from contracts.mutants.mutant import Mutant
 
 RANKS = "assay.kit.ranks"
 CURVES = "assay.kit.curves"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.contracts.mutants.mutant import Mutant, each
+from contracts.mutants.mutant import Mutant, each
 
 SOFT = "assay.kit.soft"
 SMOOTH = "assay.kit.smooth"

@@ -7,12 +7,12 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
-from tests.contracts.mutants.mutant import Mutant
-from tests.contracts.mutants.mutants import MUTANTS
-from tests.contracts.mutants.planted import changed, planted
-from tests.oracles.metrics.checks import CHECKS
 
 import assay.metrics.f1
+from contracts.mutants.mutant import Mutant
+from contracts.mutants.mutants import MUTANTS
+from contracts.mutants.planted import changed, planted
+from oracles.metrics.checks import CHECKS
 
 
 def survives(mutant: Mutant) -> bool:

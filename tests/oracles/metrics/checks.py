@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.oracles.metrics import checks_model, checks_truth
+from oracles.metrics import checks_model, checks_truth
 
 CHECKS: Mapping[str, Callable[[Any], None]] = {
     name.removeprefix("check_"): check

@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from tests.oracles.metrics import literal
-from tests.oracles.metrics.scenes import (
+from torch import Tensor
+
+from assay.core.features import Features, Pixels
+from assay.core.trial import Scene, Trial
+from oracles.metrics import literal
+from oracles.metrics.scenes import (
     PLAIN,
     VALUE,
     Lambda,
@@ -19,10 +23,6 @@ from tests.oracles.metrics.scenes import (
     scene,
     table_scene,
 )
-from torch import Tensor
-
-from assay.core.features import Features, Pixels
-from assay.core.trial import Scene, Trial
 
 Make = Callable[..., Any]
 CANVAS = {"zero": 0.0, "true": 0.25, 0.7: 0.7}  # what the scenes hold
@@ -46,9 +46,10 @@ def check_sensitivity_n(make: Make) -> None:
 
 
 def check_completeness(make: Make) -> None:
+    scale = torch.linspace(0.1, 1.5, 9, dtype=torch.float64)
     for transform in ("abs", "clamp"):
-        _check_removal(make, transform, "true", image_scene(9), 1.5 * numbers(31, 9, 2, 6, 6))
-        _check_removal(make, transform, 0.7, table_scene(9), 1.5 * numbers(32, 9, 10))
+        _check_removal(make, transform, "true", image_scene(9), numbers(31, 9, 2, 6, 6) * scale.view(9, 1, 1, 1))
+        _check_removal(make, transform, 0.7, table_scene(9), numbers(32, 9, 10) * scale.view(9, 1))
     _check_levels_are_strict(make)
 
 
@@ -138,21 +139,25 @@ def _check_correlation(make: Make, where: Scene, attribution: Tensor, params: di
         np.testing.assert_allclose(found["value"][row], np.mean(numbers_) if numbers_ else 0, rtol=1e-8, atol=1e-9)
     alone = metric(Trial(where, attribution))
     np.testing.assert_array_equal(alone["curve"], found["curve"])
+    for factor in (-1.0, 1e-20, -1e20):
+        other = metric(Trial(where, factor * attribution, trial.probe))
+        np.testing.assert_allclose(other["curve"], np.sign(factor) * found["curve"], rtol=1e-9)
+        np.testing.assert_array_equal(other["curve_defined"], found["curve_defined"])
 
 
 def _check_some_sizes_undefined(make: Make) -> None:
-    """Feature 0 counts while at most two are missing: for N > 2 nothing changes; sample 1 never changes at all."""
+    """Feature 0 counts while few are missing: up to two of sample 0, one of sample 2, none of sample 1."""
     model = Lambda(lambda x: (x[:, 0] * (x.sum(1) > 4.5) * x.amax(1)).unsqueeze(1))
     x = torch.ones(3, 7, dtype=torch.float64)
-    x[1] = 0.5
+    x[1], x[2] = 0.5, 0.8
     metric = make(sets=40, canvas="zero", readout="value")
     found = metric(Trial(scene(x, model, PLAIN, VALUE), torch.eye(7, dtype=torch.float64)[[0, 0, 1]]))
-    assert found["curve_defined"].tolist() == [[True] * 2 + [False] * 4, [False] * 6, [True] * 2 + [False] * 4]
+    assert found["curve_defined"].tolist() == [[True] * 2 + [False] * 4, [False] * 6, [True] + [False] * 5]
     assert found["defined"].tolist() == [True, False, True]
-    score, other = metric.reduce(found), found["curve"][2]
+    score, other = metric.reduce(found), found["curve"][2, 0]
     np.testing.assert_allclose(found["curve"][0], [1, 1, 0, 0, 0, 0], rtol=1e-12)
-    np.testing.assert_allclose(score.curve, [(1 + other[0]) / 2, (1 + other[1]) / 2, 0, 0, 0, 0], rtol=1e-12)
-    np.testing.assert_allclose(score.value, (1 + (other[0] + other[1]) / 2) / 2, rtol=1e-12)
+    np.testing.assert_allclose(score.curve, [(1 + other) / 2, 1, 0, 0, 0, 0], rtol=1e-12)
+    np.testing.assert_allclose(score.value, (1 + other) / 2, rtol=1e-12)
     assert (score.count, score.defined) == (3, 2)
 
 
@@ -179,17 +184,18 @@ def _check_removal(make: Make, transform: str, canvas: Any, where: Scene, attrib
 
 
 def _check_levels_are_strict(make: Make) -> None:
-    """A feature at exactly 0.3 of the largest stays at level 0.3 and goes at 0.2, in float32 too."""
-    model = Lambda(lambda x: torch.stack([x[:, 1], torch.full_like(x[:, 1], 0.5)], 1))  # class 0 while feature 1 is on
-    where = scene(torch.ones(1, 7), model, PLAIN)
-    for transform in ("abs", "clamp"):
-        attribution = torch.tensor([[1.0, 0.3, 0, 0, 0, 0, 0]])
-        kept = make(transform=transform)(Trial(where, attribution))["kept_correct"][0].tolist()
-        assert kept == [True] * 7 + [False] * 2
-    attribution = torch.tensor([[5.0, 0.65, 0, 0, 0, 0, 0]])  # 5 counts as 1 where values are cut off
-    for transform, count in (("abs", 8), ("clamp", 3)):
-        kept = make(transform=transform)(Trial(where, attribution))["kept_correct"][0].tolist()
-        assert kept == [True] * count + [False] * (9 - count)
+    """A feature at exactly 0.3 of the largest stays at level 0.3 and goes at 0.2, in float32 too; 5 is cut to 1."""
+
+    def classes(x: Tensor) -> Tensor:
+        return torch.stack([x.flatten(1)[:, 1], torch.full((len(x),), 0.5)], 1)  # class 0 while feature 1 is on
+
+    expected = [("abs", 1.0, 0.3, 7), ("clamp", 1.0, 0.3, 7), ("abs", 5.0, 0.65, 8), ("clamp", 5.0, 0.65, 3)]
+    for features in (PLAIN, Pixels(1, 1, 7)):
+        where = scene(torch.ones(1, *features.entries), Lambda(classes), features)
+        for transform, largest, value, count in expected:
+            attribution = torch.tensor([largest, value, 0, 0, 0, 0, 0]).view(1, *features.shape)
+            kept = make(transform=transform)(Trial(where, attribution))["kept_correct"][0].tolist()
+            assert kept == [True] * count + [False] * (9 - count)
 
 
 def _per_feature(attribution: Tensor, features: list[np.ndarray]) -> list[float]:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from tests.oracles.metrics import literal
-from tests.oracles.metrics.scenes import answer, image_scene, numbers, truth_scene
 from torch import Tensor
 
 from assay.core.evidence import Evidence
 from assay.core.trial import Trial
+from oracles.metrics import literal
+from oracles.metrics.scenes import answer, image_scene, numbers, truth_scene
 
 Make = Callable[..., Callable[[Trial], Evidence]]
 
@@ -59,8 +59,14 @@ def maps() -> Tensor:
 
 def _check_soft(make: Make, name: str) -> None:
     effect, attribution = signs(), maps()
-    trial = Trial(image_scene(len(effect), effect=effect), attribution)
-    per_feature = attribution.sum(1).numpy()
+    _check_soft_maps(make, name, Trial(image_scene(len(effect), effect=effect), attribution))
+    attribution = attribution.float().sum(1)  # float32 maps are judged in float64
+    _check_soft_maps(make, name, Trial(image_scene(len(effect), effect=effect.float()), attribution))
+
+
+def _check_soft_maps(make: Make, name: str, trial: Trial) -> None:
+    effect, attribution = trial.effect, trial.attribution
+    per_feature = (attribution.sum(1) if attribution.dim() == 4 else attribution).numpy()
     for sign in ("overall", "positive", "negative"):
         for sigma in (0.0, 0.8):
             found = make(sign=sign, smooth=sigma)(trial)
@@ -91,7 +97,7 @@ def _check_modulo(make: Make, delete: bool) -> None:
 
 def _check_bounds(make: Make, best: Callable, worst: Callable) -> None:
     """On more features than the curve keeps points: the area is over all of them, the curve a part of the whole."""
-    white = (numbers(10, 3, 14, 14) > 1).double()
+    white = (numbers(10, 3, 14, 14) > 1).float()
     for sign, bound in ((1, best), (-1, worst)):
         found = make(absolute=False)(Trial(truth_scene(white), sign * white))
         expected = [bound(w, 196) for w in white.sum((1, 2)).tolist()]

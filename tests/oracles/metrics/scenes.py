@@ -65,6 +65,7 @@ def scene(
         features=features,
         kind="image" if isinstance(features, Pixels) else "table",
         question=question,
+        outputs="value" if question.readout == "value" else "logits",
         background=torch.full(features.entries, 0.25, dtype=x.dtype),
         reference=Reference(torch.stack([x[0], 3 * x[0]]), torch.zeros(2, dtype=torch.long)),
     )
@@ -86,7 +87,7 @@ def truth_scene(effect: Tensor) -> Scene:
     """A model that counts modulo 5, on inputs equal to the truth: images for (B, H, W), tables for (B, P)."""
     features = Pixels(1, *effect.shape[1:]) if effect.dim() == 3 else Columns.plain(effect.shape[1])
     x = effect.reshape(len(effect), *features.entries).double()
-    return scene(x, Lambda(lambda x: x.flatten(1).sum(1, keepdim=True) % 5), features, VALUE, effect.double())
+    return scene(x, Lambda(lambda x: x.flatten(1).sum(1, keepdim=True) % 5), features, VALUE, effect)
 
 
 def take(trial: Trial, rows: slice) -> Trial:

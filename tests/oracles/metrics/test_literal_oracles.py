@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.oracles.metrics.checks import CHECKS
 
 from assay.metrics.completeness import Completeness
 from assay.metrics.deletion import Deletion
@@ -14,6 +13,7 @@ from assay.metrics.modulo_insertion import ModuloInsertion
 from assay.metrics.precision import Precision
 from assay.metrics.recall import Recall
 from assay.metrics.sensitivity_n import SensitivityN
+from oracles.metrics.checks import CHECKS
 
 METRICS = {
     "precision": Precision,

@@ -6,10 +6,11 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 
 import pytest
-from tests.oracles.metrics.checks import CHECKS
 
 from assay.core import registry
+from assay.core.build import build
 from assay.core.spec import Spec
+from oracles.metrics.checks import CHECKS
 
 FACTS = {"higher_is_better", "range", "ideal", "needs", "paper"}
 
@@ -20,7 +21,8 @@ def test_the_card_is_the_class(name: str) -> None:
     cls = registry.load(card.target)
     assert {fact: getattr(cls, fact) for fact, _ in card.facts} == dict(card.facts)
     assert {fact for fact, _ in card.facts} == FACTS
-    assert card.doc and all(param.note for param in card.params)
+    assert card.doc
+    assert all(param.note for param in card.params)
     assert [(param.name, param.default) for param in card.params] == [(f.name, f.default) for f in fields(cls)]
     assert all(f.default is not MISSING for f in fields(cls))
 
@@ -28,7 +30,7 @@ def test_the_card_is_the_class(name: str) -> None:
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_metric_can_be_built_from_its_name(name: str) -> None:
     spec = registry.resolve("metrics", Spec.parse(name))
-    metric = registry.build("metrics", spec)
+    metric = build("metrics", spec)
     assert metric == type(metric)()
     assert metric.range[0] <= metric.ideal <= metric.range[1]
 

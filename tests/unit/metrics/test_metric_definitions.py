@@ -7,17 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from tests.oracles.metrics.scenes import (
-    PIXELS,
-    PLAIN,
-    VALUE,
-    Lambda,
-    image_scene,
-    numbers,
-    scene,
-    table_scene,
-    truth_scene,
-)
 from torch import Tensor, nn
 
 from assay.core.errors import NotApplicable
@@ -34,6 +23,17 @@ from assay.metrics.modulo_insertion import ModuloInsertion
 from assay.metrics.precision import Precision
 from assay.metrics.recall import Recall
 from assay.metrics.sensitivity_n import SensitivityN
+from oracles.metrics.scenes import (
+    PIXELS,
+    PLAIN,
+    VALUE,
+    Lambda,
+    image_scene,
+    numbers,
+    scene,
+    table_scene,
+    truth_scene,
+)
 
 SOFT = [Precision, Recall, F1]
 SIGNS = ["overall", "positive", "negative"]
@@ -136,9 +136,20 @@ def test_a_model_without_a_finite_answer_leaves_the_sample_undefined() -> None:
     for metric in (Insertion(), Deletion()):
         found = metric(trial)
         assert not found["defined"].any()
-        assert not found["value"].any() and not found["curve"].any()
+        assert not found["value"].any()
+        assert not found["curve"].any()
         assert mean_score(found).value is None
     assert Insertion(canvas=0.5)(trial)["defined"].all()
+
+
+def test_a_model_that_answers_with_probabilities_is_read_as_it_is() -> None:
+    logits = image_scene(3)
+    model = nn.Sequential(logits.setting.model, nn.Softmax(dim=1))
+    answers = replace(logits, setting=replace(logits.setting, model=model, outputs="probabilities"))
+    for metric in (Insertion(steps=5), SensitivityN(sizes=3, sets=4), Completeness()):
+        left, right = (metric(Trial(where, numbers(8, 3, 6, 6))) for where in (logits, answers))
+        for name, row in left.rows.items():
+            np.testing.assert_allclose(row, right[name], rtol=1e-9)
 
 
 @pytest.mark.parametrize("metric", [Insertion(), Deletion(), SensitivityN()], ids=repr)
@@ -172,12 +183,14 @@ def test_sensitivity_is_one_for_every_size_on_a_linear_model_with_exact_attribut
 
 
 def test_sensitivity_sees_through_rounding_that_looks_like_an_effect() -> None:
-    x = torch.rand(2, 7, generator=torch.Generator().manual_seed(0))
-    saturated = nn.Linear(7, 3)
-    saturated.weight.data *= 1e-8
-    saturated.bias.data = torch.tensor([0.1, 0.2, 0.3])
-    found = SensitivityN(sets=30)(Trial(scene(x, saturated, PLAIN), torch.rand(2, 7)))
-    assert not found["curve_defined"].any()
+    x = numbers(1, 2, 7).float()
+    for level in (0.001, 1.0, -2e4):
+        shaky = Lambda(lambda x, level=level: level * (1 + 2e-7 * x.sum(1, keepdim=True)))  # a few last bits
+        where = scene(x, shaky, PLAIN, VALUE)
+        metric = SensitivityN(sets=30, readout="value")
+        without = metric.probe(where)["without"]
+        assert (without.amax(-1) > without.amin(-1)).any()
+        assert not metric(Trial(where, x))["curve_defined"].any()
 
 
 def test_sensitivity_of_tiny_probabilities_is_still_defined() -> None:

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 from scipy.stats import pearsonr
-from tests.oracles.metrics.scenes import numbers
 
 from assay.kit import ranks
 from assay.kit.curves import area, even_counts, found_share, log_counts
@@ -17,6 +16,7 @@ from assay.kit.masks import above, among_first
 from assay.kit.ranks import descending, nested_sums, pearson, places
 from assay.kit.smooth import blur
 from assay.kit.soft import normalised, signed
+from oracles.metrics.scenes import numbers
 
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 5.0])
@@ -49,7 +49,10 @@ def test_steps_are_as_equal_as_possible(total: int, steps: int) -> None:
     assert (counts[0], counts[-1], len(sizes)) == (0, total, min(total, steps))
     assert sizes.max() - sizes.min() <= 1
     spaced = log_counts(total, steps + 1).tolist()
-    assert spaced[0] == 1 and spaced[-1] == total and spaced == sorted(set(spaced)) and len(spaced) <= steps + 1
+    assert spaced[0] == 1
+    assert spaced[-1] == total
+    assert spaced == sorted(set(spaced))
+    assert len(spaced) <= steps + 1
 
 
 def test_a_curve_needs_a_step() -> None:
@@ -92,4 +95,5 @@ def test_correlation_is_scipys_at_any_scale(scale: float) -> None:
 def test_a_side_that_does_not_vary_has_no_correlation() -> None:
     flat = torch.tensor([0.0, 1.0])
     value, defined = pearson(torch.tensor([[2.0, 2, 2], [1, 1.5, 2]]), numbers(1, 2, 3), flat, torch.zeros(2))
-    assert not defined.any() and not value.any()
+    assert not defined.any()
+    assert not value.any()

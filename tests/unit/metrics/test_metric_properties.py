@@ -10,7 +10,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.oracles.metrics.scenes import PLAIN, Lambda, table_scene, take
 from torch import Tensor
 
 from assay.core.evidence import Evidence, mean_score, merge
@@ -26,6 +25,7 @@ from assay.metrics.modulo_insertion import ModuloInsertion
 from assay.metrics.precision import Precision
 from assay.metrics.recall import Recall
 from assay.metrics.sensitivity_n import SensitivityN
+from oracles.metrics.scenes import PLAIN, Lambda, table_scene, take
 
 METRICS = [
     Precision(),

@@ -1,0 +1,106 @@
+"""The components of a study as its run described them: label, spec, card. Needs no component code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.core.records import Record, canonical
+from assay.core.spec import Spec, walk
+
+CONTROLS = ("random_map", "constant")  # know nothing about the model; a card can also say ``control`` of itself
+_DESCRIBED = ("kind", "name", "target", "summary", "doc", "params", "revision", "higher_is_better")
+
+
+@dataclass(frozen=True)
+class Component:
+    """An environment, method or metric under the label it has in a study."""
+
+    kind: str  # environments, methods, metrics
+    index: int
+    label: str
+    spec: Spec
+    card: Mapping[str, Any]
+    question: Mapping[str, Any]  # what the study asks otherwise than the environment
+    control: bool = False
+    samples: int = 0
+
+    @property
+    def anchor(self) -> str:
+        return f"{self.kind}-{self.index}"
+
+    @property
+    def short(self) -> str:
+        """The spec without the parameters that have their default value."""
+        return str(Spec(self.spec.name, tuple(pair for pair in self.spec.params if self.changed(*pair))))
+
+    def changed(self, name: str, value: Any) -> bool:
+        return any(param["name"] == name and not _same(value, param["default"]) for param in self.card["params"]) or not any(
+            param["name"] == name for param in self.card["params"]
+        )
+
+    @property
+    def asks(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self.question.items())
+
+    @property
+    def arrow(self) -> str:
+        """Where better values lie."""
+        return "↑" if self.card.get("higher_is_better", True) else "↓"
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What else the card says."""
+        found = {name: _plain(value) for name, value in self.card.items() if name not in _DESCRIBED}
+        if self.kind == "metrics":
+            found["better"] = "higher" if self.card.get("higher_is_better", True) else "lower"
+        return found
+
+
+def components(run: Record, kind: str) -> tuple[Component, ...]:
+    """The entries of a kind, in the order of the study."""
+    return tuple(_component(run, kind, index, entry) for index, entry in enumerate(run.data["study"][kind]))
+
+
+def by_label(run: Record, kind: str) -> dict[str, Component]:
+    return {found.label: found for found in components(run, kind)}
+
+
+def inner_cards(run: Record) -> list[Mapping[str, Any]]:
+    """Cards of components that are only used inside others."""
+    outer = {f"{kind}/{found.spec.name}" for kind in ("environments", "methods", "metrics") for found in components(run, kind)}
+    return [card for name, card in run.data["cards"].items() if name not in outer]
+
+
+def _component(run: Record, kind: str, index: int, entry: Mapping[str, Any]) -> Component:
+    spec = Spec.parse(entry["spec"])
+    cards = run.data["cards"]
+    question = {name: value for name, value in entry.get("question", {}).items() if value is not None}
+    card = cards[f"{kind}/{spec.name}"]
+    control = kind == "methods" and _is_control(spec, cards)
+    return Component(kind, index, entry["label"], spec, card, question, control, entry.get("samples", 0))
+
+
+def _is_control(spec: Spec, cards: Mapping[str, Mapping[str, Any]]) -> bool:
+    """A combinator around a control is one too: smoothing knows no more than what it smooths."""
+    names: list[str] = []
+    walk(spec, lambda inner: names.append(inner.name))
+    return any(cards.get(f"methods/{name}", {}).get("control", name in CONTROLS) for name in names)
+
+
+def _same(value: Any, default: Any) -> bool:
+    """A parsed value against a default out of JSON, where tuples are lists and specs are text."""
+    return _jsonable(value) == default
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, Spec):
+        return str(value)
+    return [_jsonable(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(_plain(item) for item in value)
+    return value if isinstance(value, str) else canonical(value)

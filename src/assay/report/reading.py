@@ -1,0 +1,61 @@
+"""A store as the report reads it: the latest run, and every record it rests on, fetched once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.core.records import Record
+from assay.report.board import Result, result
+from assay.store.store import Store
+
+Trials = Mapping[str, Any]  # one method in one environment with one seed, as a run record lists it
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The latest run of a store."""
+
+    store: Store
+    result: Result
+    records: Mapping[str, Record]  # by key: samples, trials, evidence, scores
+
+    @property
+    def run(self) -> Record:
+        return self.result.run
+
+    @property
+    def study(self) -> Mapping[str, Any]:
+        return self.result.study
+
+    @property
+    def title(self) -> str:
+        return str(self.study["title"] or self.study["name"])
+
+    def trials(self, environment: str | None = None, method: str | None = None) -> Iterator[Trials]:
+        """In the order of the grid; those of one environment or method when asked for."""
+        for trials in self.run.data["trials"]:
+            if environment in (None, trials["environment"]) and method in (None, trials["method"]):
+                yield trials
+
+    def outcomes(self, trials: Trials, metric: str) -> Iterator[tuple[int, Record | None]]:
+        """Per block its start and how it ended: the evidence, or the trial that gave none; None was not computed."""
+        for block, key in zip(trials["blocks"], trials["evidence"][metric], strict=True):
+            yield block["start"], self.records.get(key) or self.records.get(block["trial"])
+
+
+def read(store: Store) -> Reading:
+    """The latest run; StoreError when there is none."""
+    found = result(store)
+    return Reading(store, found, store.get_many(_keys(found.run.data)))
+
+
+def _keys(data: Mapping[str, Any]) -> Iterator[str]:
+    for row in (*data["rows"], *data["gallery"]):
+        yield row["key"]
+    for trials in data["trials"]:
+        yield from (block["trial"] for block in trials["blocks"])
+        yield from (key for keys in trials["evidence"].values() for key in keys)
+        if trials.get("fit"):
+            yield trials["fit"]

@@ -1,0 +1,65 @@
+"""Nothing is computed twice: what is in the store is reused, whatever is added to the study."""
+
+import pytest
+
+WORKERS = (1, 2)
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_adding_a_metric_recomputes_no_attribution(ward, finish, tmp_path, diary, workers):
+    finish(ward(), tmp_path / "s", workers)
+    assert diary.kinds()["attribute"] == 4
+    finish(ward(metrics=["counted:Probes", "counted:Probes(name='more')", "f1"]), tmp_path / "s", workers)
+    done = diary.kinds()
+    assert (done["attribute"], done["train"], done["probe"], done["judge"]) == (0, 0, 4, 4)
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_adding_a_method_recomputes_no_probe_and_trains_no_model(ward, finish, tmp_path, diary, workers):
+    finish(ward(seeds=(0, 1)), tmp_path / "s", workers)
+    first = diary.kinds()
+    assert (first["train"], first["probe"], first["attribute"]) == (2, 8, 8)
+    finish(ward(methods=["counted:Slow", "counted:Slow(name='b')", "counted:Fits"], seeds=(0, 1)), tmp_path / "s", workers)
+    done = diary.kinds()
+    assert (done["train"], done["probe"], done["attribute"], done["fit"]) == (0, 0, 8, 2)
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_a_limited_run_followed_by_the_full_one_recomputes_nothing(ward, finish, tmp_path, diary, workers):
+    study = ward(samples=16)
+    finish(study.narrowed(8, None), tmp_path / "s", workers)
+    limited = diary.new()
+    full = finish(study, tmp_path / "s", workers)
+    rest = diary.new()
+    assert sum(count for line, count in limited.items() if line.startswith("attribute")) == 2
+    assert not {line for line in limited if line.startswith(("attribute", "train", "probe"))} & set(rest)
+    scores = lambda dump: [row for row in dump if row["kind"] != "score"]  # noqa: E731  the limited run's own score stays
+    assert scores(full) == scores(finish(study, tmp_path / "fresh", workers))
+
+
+def test_running_a_finished_study_again_calls_no_model(ward, finish, tmp_path, diary):
+    before = finish(ward(), tmp_path / "s")
+    diary.new()
+    assert finish(ward(), tmp_path / "s") == before
+    assert not diary.new()
+
+
+def test_a_model_trained_for_one_store_is_not_trained_again_for_another(ward, finish, tmp_path, diary):
+    finish(ward(), tmp_path / "a")
+    assert diary.kinds()["train"] == 1
+    finish(ward(), tmp_path / "b")
+    assert diary.kinds()["train"] == 0
+
+
+def test_one_and_two_workers_and_none_give_equal_stores(ward, finish, tmp_path):
+    study = ward(methods=["counted:Slow", "counted:Fits", "random_map", "integrated_gradients"], seeds=(0, 1))
+    dumps = [finish(study, tmp_path / str(workers), workers) for workers in (0, 1, 2)]
+    assert dumps[0] == dumps[1] == dumps[2]
+    assert {row["kind"] for row in dumps[0]} == {"model", "fit", "probe", "trial", "evidence", "score"}
+
+
+def test_a_different_parameter_is_a_different_trial(ward, finish, tmp_path, diary):
+    finish(ward(methods=["integrated_gradients(steps=4)"]), tmp_path / "s")
+    diary.new()
+    finish(ward(methods=["integrated_gradients(steps=5)"]), tmp_path / "s")
+    assert diary.kinds()["call"] > 0
