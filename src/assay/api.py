@@ -15,7 +15,7 @@ from assay.core.adapt import adapt
 from assay.core.build import build
 from assay.core.evidence import Score, mean_score
 from assay.core.machine import Machine
-from assay.core.protocols import Environment, Fitted, Method, Metric, Probing, Trained
+from assay.core.protocols import Environment, Method, Metric, Probing, Trained
 from assay.core.question import Question
 from assay.core.registry import resolve
 from assay.core.setting import Samples, Setting
@@ -128,7 +128,7 @@ def attribute(
     setting: Setting = place.setting(seed, place.train(seed) if isinstance(place, Trained) else {})
     samples = place.sample(range(n), seed)
     query = pose(setting, samples, question, ("method", name, seed), Machine())
-    if isinstance(solver, Fitted):
+    if hasattr(solver, "fit"):
         query = replace(query, fitted=fit(solver, setting, question, ("fit", name, seed), Machine()))
     return Attributed(name, setting, samples, query.question, answer(solver, query), seed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,17 +16,33 @@ def bench(
     as_json: Json = False,
 ) -> None:
     """Measure throughput next to the peer in one process, one thread, with equal numbers checked."""
+    from rich.console import Console
+
     from assay.bench.bench import measure, tasks
 
-    found = [measure(name, repeats) for name in tasks(task)]
+    found: list[dict[str, Any]] = []
+    with Console(stderr=True).status("measuring") as status:
+        for name in tasks(task):
+            status.update(f"measuring {name}")
+            found += measure(name, repeats)
     if as_json:
-        typer.echo(json.dumps([row for rows in found for row in rows], indent=2))
-        return
+        typer.echo(json.dumps(found, indent=2))
+    else:
+        _print(found, repeats)
+
+
+def _print(found: list[dict[str, Any]], repeats: int) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    for rows in found:
-        table = Table("problem", "who", "per second", "ratio", "largest difference", title=rows[0]["task"], box=None)
-        for row in rows:
-            table.add_row(row["problem"], row["who"], f"{row['rate']:,.1f}", row["ratio"], row["difference"])
-        Console().print(table)
+    console = Console()
+    console.print(f"Explanations per CPU second, one thread, median of {repeats} alternating runs.\n")
+    for problem in dict.fromkeys((row["task"], row["problem"]) for row in found):
+        table = Table(box=None, show_header=False, padding=(0, 2))
+        for row in found:
+            if (row["task"], row["problem"]) == problem:
+                table.add_row(row["who"], f"{row['rate']:,.1f} /s", row["ratio"])
+        console.print(f"[bold]{problem[0]}[/bold]: {problem[1]}")
+        console.print(table)
+        told = next(row["difference"] for row in found if row["problem"] == problem[1])
+        console.print(f"  largest difference: {told}\n", highlight=False)

@@ -42,9 +42,9 @@ class Method(Protocol):
         """Attribution in the input's shape, or one number per feature; signed and raw."""
 
 
-@runtime_checkable
 class Fitted(Protocol):
-    """A method that looks at the setting once, before any sample."""
+    """A method that looks at the setting once, before any sample; ``hasattr(method, "fit")`` tells (a combinator has
+    ``fit`` only if the method inside has it, which a runtime check of protocols would not see)."""
 
     def fit(self, query: Query) -> dict[str, Tensor]:
         """``query`` is the same question, put to the reference rows."""

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from assay.core.evidence import Evidence
-from assay.core.protocols import Fitted, Probing
+from assay.core.protocols import Probing
 from assay.core.records import Record
 from assay.core.trial import Trial
 from assay.execute import models
@@ -65,7 +65,7 @@ def _samples(job: SamplesJob, records: Records, desk: Desk) -> Made:
 
 def _fit(job: FitJob, records: Records, desk: Desk) -> Made:
     method = desk.component("methods", job.method)
-    if not isinstance(method, Fitted):
+    if not hasattr(method, "fit"):
         return Made({}, {})  # a combinator around a method that fits nothing
     setting = desk.setting(job.place, job.model, records)
     stream = ("fit", str(job.method), job.place.setting)

@@ -36,9 +36,9 @@ class Component:
         return str(Spec(self.spec.name, tuple(pair for pair in self.spec.params if self.changed(*pair))))
 
     def changed(self, name: str, value: Any) -> bool:
-        return any(param["name"] == name and not _same(value, param["default"]) for param in self.card["params"]) or not any(
-            param["name"] == name for param in self.card["params"]
-        )
+        """Is this not the parameter's default?"""
+        defaults = {param["name"]: param["default"] for param in self.card["params"]}
+        return name not in defaults or _jsonable(value) != defaults[name]
 
     @property
     def asks(self) -> str:
@@ -89,12 +89,8 @@ def _is_control(spec: Spec, cards: Mapping[str, Mapping[str, Any]]) -> bool:
     return any(cards.get(f"methods/{name}", {}).get("control", name in CONTROLS) for name in names)
 
 
-def _same(value: Any, default: Any) -> bool:
-    """A parsed value against a default out of JSON, where tuples are lists and specs are text."""
-    return _jsonable(value) == default
-
-
 def _jsonable(value: Any) -> Any:
+    """A parsed value as JSON has it, where tuples are lists and specs are text."""
     if isinstance(value, Spec):
         return str(value)
     return [_jsonable(item) for item in value] if isinstance(value, tuple) else value

@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.core.records import Record
 from assay.report.board import Result, result
+from assay.store.artifacts import Array
 from assay.store.store import Store
 
 Trials = Mapping[str, Any]  # one method in one environment with one seed, as a run record lists it
@@ -43,6 +44,12 @@ class Reading:
         """Per block its start and how it ended: the evidence, or the trial that gave none; None was not computed."""
         for block, key in zip(trials["blocks"], trials["evidence"][metric], strict=True):
             yield block["start"], self.records.get(key) or self.records.get(block["trial"])
+
+    def curve(self, score: str) -> tuple[Array, Array] | None:
+        """x and y of a score's mean curve, where it has one."""
+        record = self.records.get(score)
+        arrays = self.store.load(record) if record else {}
+        return (arrays["axis"], arrays["curve"]) if "curve" in arrays else None
 
 
 def read(store: Store) -> Reading:

@@ -1,0 +1,63 @@
+"""How far two answers to the same question lie apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from assay.core.evidence import Array, Evidence
+
+ROUNDING = 1e-5  # relative to a map's largest entry: what another order of additions in float32 may change
+
+
+def same_bits(left: Tensor, right: Tensor) -> bool:
+    """Equal shape, format and numbers; NaN equals NaN."""
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return False
+    return bool(((left == right) | (left.isnan() & right.isnan())).all())
+
+
+def differing(left: Tensor, right: Tensor, tolerance: float = ROUNDING) -> list[int]:
+    """Rows that differ by more than ``tolerance`` times the row's largest finite entry.
+
+    NaN equals NaN and infinity equals infinity: whether these may occur is not asked here.
+    """
+    if left.shape != right.shape:
+        return list(range(max(len(left), len(right))))
+    a, b = (side.detach().double().flatten(1) for side in (left, right))
+    size = torch.maximum(_finite(a), _finite(b)).amax(dim=1, keepdim=True)
+    close = torch.isclose(a, b, rtol=0, atol=0, equal_nan=True) | ((a - b).abs() <= tolerance * size)
+    return (~close.all(dim=1)).nonzero().flatten().tolist()
+
+
+def _finite(values: Tensor) -> Tensor:
+    return torch.where(values.isfinite(), values, 0).abs()
+
+
+def differing_rows(left: Evidence, right: Evidence, tolerance: float = 0.0) -> dict[str, list[int]]:
+    """Samples whose evidence differs, by the name of the array.
+
+    Arrays without one row per sample on both sides are left out: that is another contract's business.
+    """
+    found = {}
+    for name in left.rows:
+        if name not in right.rows:
+            found[name] = list(range(len(left)))
+        elif len(left[name]) == len(left) and len(right[name]) == len(right) == len(left):
+            found[name] = _rows_apart(left[name], right[name], tolerance)
+    return {name: rows for name, rows in found.items() if rows}
+
+
+def _rows_apart(left: Array, right: Array, tolerance: float) -> list[int]:
+    if left.shape != right.shape:
+        return list(range(len(left)))
+    a, b = (side.astype(np.float64).reshape(len(side), -1) for side in (left, right))
+    close = np.isclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
+    return [int(row) for row in np.flatnonzero(~close.all(axis=1))]
+
+
+def told(rows: list[int], limit: int = 5) -> str:
+    """Which samples, for a message."""
+    listed = ", ".join(map(str, rows[:limit]))
+    return f"samples {listed}" + (f" and {len(rows) - limit} more" if len(rows) > limit else "")

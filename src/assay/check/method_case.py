@@ -1,0 +1,84 @@
+"""A method at a site, and the ways to ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from torch import Tensor
+
+from assay.check.budgets import metered
+from assay.check.fault import Fault, Unanswered
+from assay.check.site import Site
+from assay.core.errors import NotApplicable
+from assay.core.machine import Machine
+from assay.core.protocols import Fitted, Method
+from assay.core.query import Query
+from assay.core.question import Question
+from assay.execute.trial import fit, pose
+
+PAIR = (0, 1)
+SEEN_ROWS = 72  # rows through the model that make calls of 64 rows real
+
+
+@dataclass(frozen=True, eq=False)
+class MethodCase:
+    """A method at a site."""
+
+    target: str
+    method: Method
+    site: Site
+
+    @property
+    def name(self) -> str:
+        return f"{self.target} at {self.site.name}"
+
+    @property
+    def fits(self) -> bool:
+        return hasattr(self.method, "fit")
+
+    def fresh(self) -> MethodCase:
+        return replace(self, site=self.site.fresh())
+
+    def fault(self, contract: Callable[..., object], message: str, witness: str = "") -> Fault:
+        return Fault(contract.__name__, self.name, message, witness)
+
+    def query(self, rows: Sequence[int], machine: Machine = Machine()) -> Query:
+        """The site's own question, with what the method's ``fit`` finds."""
+        stream = ("check", self.target, self.site.name)
+        query = pose(self.site.setting, self.site.rows(rows), Question(), stream, machine)
+        if not self.fits:
+            return query
+        method = cast(Fitted, self.method)
+        return replace(query, fitted=fit(method, self.site.setting, Question(), stream, machine))
+
+    def answer(self, rows: Sequence[int], machine: Machine = Machine()) -> Tensor:
+        result = self.method(self.query(rows, machine))
+        if not isinstance(result, Tensor) or result.dim() == 0 or len(result) != len(rows):
+            raise Unanswered
+        return result.detach()
+
+    def plain(self, rows: Sequence[int]) -> Tensor:
+        """The answer that others are compared with; Unanswered where something else than NotApplicable is raised."""
+        try:
+            return self.answer(rows)
+        except NotApplicable:
+            raise
+        except Exception as error:
+            raise Unanswered from error
+
+    def enough_samples(self) -> int:
+        """So many samples that a model call of 64 rows is filled: few for methods that ask often."""
+        with metered(self.site.setting.model) as meter:
+            self.plain(PAIR)
+        each = max(1, meter.rows // len(PAIR))
+        return min(SEEN_ROWS, max(len(PAIR), -(-SEEN_ROWS // each)))
+
+    def reason(self) -> str:
+        """Why the method does not apply here; empty where it does."""
+        try:
+            self.fresh().answer(PAIR)
+        except NotApplicable as error:
+            return str(error)
+        return ""

@@ -1,0 +1,189 @@
+"""What every metric promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from assay.check.budgets import budgets
+from assay.check.compare import differing_rows, same_bits, told
+from assay.check.direction import direction
+from assay.check.fault import Fault
+from assay.check.metric_case import FEW, MANY, MetricCase, extremes, noise
+from assay.check.snapshot import changed, snapshot
+from assay.check.surroundings import differences, reseeded, streams, switches, switches_kept
+from assay.core.evidence import Evidence, merge
+
+BLOCK = 16
+EXACT = 1e-6  # relative and absolute: sums over another set of samples
+ROUNDING = 1e-5  # the same, where the model's calls are cut differently
+
+
+def rows(case: MetricCase) -> Iterator[Fault]:
+    """One row per sample in every array: samples are merged, resampled and compared pair by pair."""
+    for name, array in case.plain(FEW).rows.items():
+        if len(array) != len(FEW):
+            yield case.fault(rows, f"returned {len(array)} rows of '{name}' for {len(FEW)} samples")
+
+
+def finite(case: MetricCase) -> Iterator[Fault]:
+    """No NaN and no infinity in the evidence: what is not defined says ``defined`` False."""
+    for name, array in case.plain(FEW).rows.items():
+        bad = np.flatnonzero(~np.isfinite(array.astype(np.float64)).reshape(len(array), -1).all(axis=1))
+        if len(bad):
+            yield case.fault(finite, f"returned NaN or infinite values in '{name}'", told(bad.tolist()))
+
+
+def blocks_merge(case: MetricCase) -> Iterator[Fault]:
+    """Blocks of samples, judged one by one and merged, are the whole set: in every row and in the score."""
+    whole = case.plain(MANY)
+    starts = range(0, len(MANY), BLOCK)
+    blocks = merge([case.metric(case.trial(MANY[start : start + BLOCK])) for start in starts])
+    yield from _differing(case, blocks_merge, whole, blocks, f"blocks of {BLOCK}, merged", EXACT)
+    left, right = case.reduce(whole), case.reduce(blocks)
+    if not _equal(left.value, right.value) or (left.count, left.defined) != (right.count, right.defined):
+        yield case.fault(blocks_merge, f"scored {left.value} on the whole set and {right.value} on merged blocks")
+
+
+def batch(case: MetricCase) -> Iterator[Fault]:
+    """1, 8 or 64 rows per model call give the same evidence: memory is no hyper-parameter."""
+    plain = case.plain(FEW)
+    for name, machine in budgets(case.scene(FEW).ask().footprint).items():
+        found = case.metric(case.trial(FEW, machine))
+        yield from _differing(case, batch, plain, found, name, ROUNDING)
+
+
+def in_range(case: MetricCase) -> Iterator[Fault]:
+    """Values lie in the declared range, whatever the map: its sign, its size, its ties."""
+    scene = case.scene(FEW)
+    some = noise(scene, scene.setting.features.shape)
+    maps = {"random": some, "negated": -some, "huge": 1e6 * some, "minute": 1e-6 * some, **extremes(scene)}
+    low, high = case.metric.range
+    for name, attribution in maps.items():
+        evidence = case.judge(scene, attribution)
+        score = case.reduce(evidence).value
+        values = np.append(evidence.rows.get("value", np.zeros(0)), [] if score is None else [score])
+        if ((values < low) | (values > high)).any():
+            found = f"{values.min():.4g} to {values.max():.4g}"
+            yield case.fault(in_range, f"left its range {low} to {high}: {found}", f"{name} map")
+
+
+def attribution_untouched(case: MetricCase) -> Iterator[Fault]:
+    """The attribution and the samples are as before: the next metric judges the same map."""
+    case.plain(FEW)
+    trial = case.trial(FEW)
+    samples = trial.scene.samples
+    given = {"the attribution": trial.attribution, "x": samples.x, "the labels": samples.label}
+    if samples.truth is not None:
+        given["the truth"] = samples.truth.effect
+    before = {name: tensor.clone() for name, tensor in given.items()}
+    case.metric(trial)
+    for name, tensor in given.items():
+        if not same_bits(tensor, before[name]):
+            yield case.fault(attribution_untouched, f"changed {name}")
+
+
+def model_untouched(case: MetricCase) -> Iterator[Fault]:
+    """Hooks, modes, weights and attributes are as before: the next metric meets the same model."""
+    before = snapshot(case.site.setting.model)
+    case.plain(FEW)
+    for name in changed(before, snapshot(case.site.setting.model)):
+        yield case.fault(model_untouched, "left the model changed", name)
+
+
+def deterministic(case: MetricCase) -> Iterator[Fault]:
+    """The same trial gets the same bits."""
+    yield from _differing(case, deterministic, case.plain(FEW), case.metric(case.trial(FEW)), "the second time", 0.0)
+
+
+def no_global_randomness(case: MetricCase) -> Iterator[Fault]:
+    """Global random streams are neither used nor moved."""
+    with reseeded(1):
+        before = streams()
+        first = case.plain(FEW)
+        moved = differences(before, streams())
+    with reseeded(2):
+        second = case.metric(case.trial(FEW))
+    for name in moved:
+        yield case.fault(no_global_randomness, f"moved the global random stream of {name}")
+    yield from _differing(case, no_global_randomness, first, second, "under another global seed", EXACT)
+
+
+def no_global_switches(case: MetricCase) -> Iterator[Fault]:
+    """Gradient mode, number format, threads and the like are as before."""
+    with switches_kept():
+        before = switches()
+        case.plain(FEW)
+        after = switches()
+    for name in differences(before, after):
+        yield case.fault(no_global_switches, f"left a switch of the process changed: {name}")
+
+
+def sample_order(case: MetricCase) -> Iterator[Fault]:
+    """Samples in another order give the same evidence in that order: a row belongs to its sample, not to its place."""
+    plain = case.plain(FEW)
+    order = [*FEW[5:], *FEW[:5]]
+    moved = case.metric(case.trial(order)).take(np.argsort(order))
+    yield from _differing(case, sample_order, plain, moved, "in another order", EXACT)
+
+
+def undefined_is_declared(case: MetricCase) -> Iterator[Fault]:
+    """Maps without information give finite evidence; what is not defined is 0 there, and no score when it is all."""
+    scene = case.scene(FEW)
+    for name, attribution in extremes(scene).items():
+        evidence = case.judge(scene, attribution)
+        for array in ("value", "curve"):
+            found = evidence.rows.get(array, np.zeros(len(FEW)))
+            if not np.isfinite(found).all() or found[~evidence.defined].any():
+                yield case.fault(undefined_is_declared, f"returned a '{array}' that is undefined and not 0", f"map of {name}")
+        nowhere = Evidence({**evidence.rows, "defined": np.zeros(len(FEW), dtype=bool)}, evidence.axis)
+        if (score := case.reduce(nowhere)).value is not None or score.defined:
+            yield case.fault(undefined_is_declared, f"scored {score.value} where no sample is defined", f"map of {name}")
+
+
+def probe_shared(case: MetricCase) -> Iterator[Fault]:
+    """A probe made once serves every method: with it, evidence is what it is without, and it stays as it was."""
+    if not hasattr(case.metric, "probe"):
+        return
+    plain, trial = case.plain(FEW), case.trial(FEW)
+    probe = {name: torch.from_numpy(tensor.numpy().copy()) for name, tensor in case.metric.probe(trial.scene).items()}
+    before = {name: tensor.clone() for name, tensor in probe.items()}
+    found = case.metric(replace(trial, probe=probe))
+    yield from _differing(case, probe_shared, plain, found, "with a probe that was made before", 0.0)
+    for name, tensor in probe.items():
+        if not same_bits(tensor, before[name]):
+            yield case.fault(probe_shared, f"changed the probe's '{name}', which others use after it")
+
+
+def _differing(
+    case: MetricCase, contract: Callable[..., object], left: Evidence, right: Evidence, when: str, tolerance: float
+) -> Iterator[Fault]:
+    for name, samples in differing_rows(left, right, tolerance).items():
+        yield case.fault(contract, f"gave another '{name}' {when}", told(samples))
+
+
+def _equal(left: float | None, right: float | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    return bool(np.isclose(left, right, rtol=EXACT, atol=EXACT, equal_nan=True))
+
+
+CONTRACTS = (
+    rows,
+    finite,
+    blocks_merge,
+    batch,
+    direction,
+    in_range,
+    attribution_untouched,
+    model_untouched,
+    deterministic,
+    no_global_randomness,
+    no_global_switches,
+    sample_order,
+    undefined_is_declared,
+    probe_shared,
+)

@@ -1,0 +1,82 @@
+"""Sites: tiny environments, set up, where methods and metrics are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torch import Tensor, nn
+
+from assay.core.protocols import Environment, Trained
+from assay.core.question import Question
+from assay.core.registry import catalogue, load
+from assay.core.setting import Samples, Setting, Truth
+
+POOL = 72  # samples at hand: more than the 64 rows of the largest model call that is tried
+
+# What a tiny instance alone does not show: another accumulator, no redundant channels, a faster forward pass, a model
+# without gradients.
+VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
+    "color_count": ({"uniform": True}, {"unseen": False}, {"forward": "program"}),
+    "pixel_modulo": ({"uniform": True},),
+    "tabular_rule": ({"model": "forest"},),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """A model, its surroundings and some samples."""
+
+    name: str
+    setting: Setting
+    pool: Samples
+
+    @classmethod
+    def of(cls, name: str, environment: Environment, seed: int = 0) -> Site:
+        weights = environment.train(seed) if isinstance(environment, Trained) else {}
+        return cls(name, environment.setting(seed, weights), environment.sample(range(POOL), seed))
+
+    def rows(self, indices: Sequence[int]) -> Samples:
+        """Some of the samples, copied."""
+        index = list(indices)
+        truth = None if self.pool.truth is None else Truth(self.pool.truth.effect[index])
+        return Samples(self.pool.x[index], self.pool.label[index], truth, tuple(index))
+
+    def fresh(self) -> Site:
+        """A site whose model nobody else has."""
+        return replace(self, setting=replace(self.setting, model=deepcopy(self.setting.model)))
+
+    def opaque(self) -> Site:
+        """The same model without gradients."""
+        model = Opaque(self.setting.model)
+        return replace(self, setting=replace(self.setting, model=model, differentiable=False, hints={}))
+
+
+class Opaque(nn.Module):
+    """A model that shows its answers only: no gradients, no layers, as an estimator or a remote service."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self._hidden = (model,)  # in a tuple, so that it is not a submodule
+        self.eval()
+
+    def forward(self, x: Tensor) -> Tensor:
+        answer: Tensor = self._hidden[0](x.detach())
+        return answer.detach()
+
+
+def asked(site: Site) -> Question:
+    """The question as this environment asks it."""
+    return Question().over(site.setting.question)
+
+
+def environments() -> Iterator[tuple[str, Any]]:
+    """The tiny instance of every environment, then its variants, each with a name."""
+    for name, card in catalogue("environments").items():
+        tiny = load(card.target).tiny()
+        yield name, tiny
+        for changes in VARIANTS.get(name, ()):
+            told = ", ".join(f"{key}={value!r}" for key, value in changes.items())
+            yield f"{name}({told})", replace(tiny, **changes)

@@ -1,0 +1,68 @@
+"""What belongs to the whole process and must be left alone: random streams and switches."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+
+from assay.core.rng import generator, seed_of
+
+
+def streams() -> dict[str, bytes]:
+    """The state of every global random stream."""
+    kind, keys, *rest = np.random.get_state()
+    return {
+        "torch": torch.get_rng_state().numpy().tobytes(),
+        "numpy": f"{kind}{rest}".encode() + np.asarray(keys).tobytes(),
+        "python": repr(random.getstate()).encode(),
+    }
+
+
+@contextmanager
+def reseeded(seed: int) -> Iterator[None]:
+    """Other global random numbers for a while; afterwards the streams are where they were."""
+    before = torch.get_rng_state(), np.random.get_state(), random.getstate()
+    try:
+        torch.set_rng_state(generator("check", seed).get_state())
+        np.random.set_state(np.random.RandomState(seed).get_state())
+        random.setstate(random.Random(seed_of("check", seed)).getstate())
+        yield
+    finally:
+        torch.set_rng_state(before[0])
+        np.random.set_state(before[1])
+        random.setstate(before[2])
+
+
+def switches() -> dict[str, object]:
+    """Modes that change what the next computation does."""
+    return {
+        "gradients": torch.is_grad_enabled(),
+        "inference mode": torch.is_inference_mode_enabled(),
+        "anomaly detection": torch.is_anomaly_enabled(),
+        "default number format": torch.get_default_dtype(),
+        "threads": torch.get_num_threads(),
+        "deterministic algorithms": torch.are_deterministic_algorithms_enabled(),
+        "numpy errors": tuple(sorted(np.geterr().items())),
+    }
+
+
+@contextmanager
+def switches_kept() -> Iterator[None]:
+    """Put the switches back that a bad component could leave on."""
+    gradients, dtype, threads = torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_num_threads()
+    errors = np.geterr()
+    try:
+        yield
+    finally:
+        torch.set_grad_enabled(gradients)
+        torch.set_default_dtype(dtype)
+        torch.set_num_threads(threads)
+        np.seterr(**errors)
+
+
+def differences(before: dict[str, object] | dict[str, bytes], after: dict[str, object] | dict[str, bytes]) -> list[str]:
+    return [name for name, value in before.items() if after[name] != value]

@@ -1,0 +1,65 @@
+"""Mean curves, and quality against cost, as charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from assay.report.board import Board
+from assay.report.charts import Chart, Stroke, dots, lines, strokes
+from assay.report.components import Component, by_label, components
+from assay.report.cost import Cost
+from assay.report.reading import Reading
+
+# Until a metric's card says it itself, as a class attribute ``axes``.
+AXES: Mapping[str, tuple[str, str]] = {
+    "insertion": ("share of features inserted", ""),
+    "deletion": ("share of features deleted", ""),
+    "modulo_insertion": ("share of features inserted", "share of true features met"),
+    "modulo_deletion": ("share of features deleted", "share of true features left"),
+    "sensitivity_n": ("N, number of features replaced together", "correlation"),
+    "completeness": ("level, as a share of the largest attribution", "accuracy lost"),
+}
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The charts of one environment."""
+
+    environment: str
+    charts: tuple[Chart, ...]
+
+
+def curve_panels(reading: Reading) -> tuple[Panel, ...]:
+    looks = strokes(components(reading.run, "methods"))
+    panels = (Panel(board.environment, tuple(_charts(reading, board, looks))) for board in reading.result.boards)
+    return tuple(panel for panel in panels if panel.charts)
+
+
+def frontier_panels(reading: Reading, costs: Mapping[tuple[str, str], Cost]) -> tuple[Panel, ...]:
+    """The study's first metric against CPU seconds per explanation."""
+    looks = strokes(components(reading.run, "methods"))
+    panels = []
+    for board in reading.result.boards:
+        places = {
+            line.method: (costs[board.environment, line.method].seconds, line.cells[board.metrics[0]])
+            for line in board.lines
+            if (board.environment, line.method) in costs
+        }
+        chart = dots(board.environment, places, looks, "CPU seconds per explanation", board.metrics[0])
+        panels += [Panel(board.environment, (chart,))] if chart else []
+    return tuple(panels)
+
+
+def _charts(reading: Reading, board: Board, looks: Mapping[str, Stroke]) -> Iterator[Chart]:
+    metrics = by_label(reading.run, "metrics")
+    for label in board.metrics:
+        found = {line.method: reading.curve(line.cells[label].key) for line in board.lines}
+        curves = {method: curve for method, curve in found.items() if curve is not None}
+        if curves:
+            yield lines(f"{label} {metrics[label].arrow}", curves, looks, *_axes(metrics[label]))
+
+
+def _axes(metric: Component) -> tuple[str, str]:
+    x, y = metric.card.get("axes") or AXES.get(metric.spec.name, ("", ""))
+    return str(x), str(y or metric.spec.get("readout") or metric.label)

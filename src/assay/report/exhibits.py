@@ -1,0 +1,146 @@
+"""The gallery of the page: pictures in a folder for images, bars for everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from assay.report.components import Component, by_label
+from assay.report.gallery import BAR_NOTE, MAP_NOTE, caption, diverging, enlarged, picture, span
+from assay.report.reading import Reading
+from assay.report.shown import Shown, shown
+from assay.store.artifacts import Array
+
+FEATURES = 24  # of a table that are shown
+BARS = 100.0  # width of a column of bars
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One cell: an image file, or bars, or why there is neither."""
+
+    source: str = ""
+    alt: str = ""
+    caption: str = ""
+    bars: tuple[tuple[float, float, bool, str], ...] = ()  # start and width in percent, positive?, value
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Sample:
+    title: str
+    pictures: tuple[Picture, ...]
+    features: tuple[str, ...] = ()  # names of the rows of bars
+    hidden: int = 0  # features left out
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One environment: a row per sample, a column for the input, the truth and each method."""
+
+    environment: str
+    note: str
+    heads: tuple[Component | str, ...]
+    samples: tuple[Sample, ...]
+    kind: str = ""
+    reason: str = ""
+
+
+def exhibits(reading: Reading, folder: Path) -> tuple[Exhibit, ...]:
+    """Writes the pictures into ``folder``/images."""
+    order = {board.environment: [line.method for line in board.lines] for board in reading.result.boards}
+    methods = by_label(reading.run, "methods")
+    return tuple(
+        _exhibit(found, [methods[name] for name in order[found.environment]], folder, index)
+        for index, found in enumerate(shown(reading))
+    )
+
+
+def _exhibit(found: Shown, methods: list[Component], folder: Path, index: int) -> Exhibit:
+    if found.x is None or found.maps is None:
+        return Exhibit(found.environment, "", (), (), reason=found.reason)
+    methods = [method for method in methods if method.label in found.maps]
+    heads = ("input", *(["truth"] if found.truth is not None else []), *methods)
+    hang = _hang_images if found.kind == "image" else _hang_bars
+    samples = tuple(hang(found, methods, folder, index))
+    note = MAP_NOTE + _input_note(found.x) if found.kind == "image" else BAR_NOTE
+    return Exhibit(found.environment, note, heads, samples, found.kind)
+
+
+def _title(found: Shown, sample: int) -> str:
+    return f"sample {sample}" + (f", {found.classes[sample]}" if found.classes else "")
+
+
+def _columns(found: Shown, methods: list[Component]) -> Iterator[tuple[str, Array | str]]:
+    """Truth and attributions by name."""
+    if found.truth is not None:
+        yield "truth", found.truth
+    assert found.maps is not None
+    for method in methods:
+        yield method.label, found.maps[method.label]
+
+
+def _input_note(x: Array) -> str:
+    low, high = span(x)
+    return "" if (low, high) in ((0, 1), (0, 255)) else f" Inputs are shown from black ({low:.3g}) to white ({high:.3g})."
+
+
+def _hang_images(found: Shown, methods: list[Component], folder: Path, index: int) -> Iterator[Sample]:
+    assert found.x is not None
+    ends = span(found.x)
+    for sample, x in enumerate(found.x):
+        title = _title(found, sample)
+        stem = f"images/e{index}-s{sample}"
+        pictures = [Picture(_save(picture(x, ends), folder, f"{stem}-input.png"), f"input, {title}")]
+        for number, (name, column) in enumerate(_columns(found, methods)):
+            if isinstance(column, str):
+                pictures.append(Picture(reason=column))
+                continue
+            source = _save(diverging(column[sample]), folder, f"{stem}-{number}.png")
+            alt = "truth" if name == "truth" and not number else f"attribution by {name}"
+            pictures.append(Picture(source, f"{alt}, {title}", caption(column[sample])))
+        yield Sample(title, tuple(pictures))
+
+
+def _save(image: Image.Image, folder: Path, name: str) -> str:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    enlarged(image).save(path, optimize=True)
+    return name
+
+
+def _hang_bars(found: Shown, methods: list[Component], folder: Path, index: int) -> Iterator[Sample]:
+    assert found.x is not None
+    for sample in range(len(found)):
+        columns = [column if isinstance(column, str) else column[sample].ravel() for _, column in _columns(found, methods)]
+        kept = _kept([column for column in columns if not isinstance(column, str)])
+        x = found.x[sample].ravel()
+        sizes = {len(column) for column in columns if not isinstance(column, str)}
+        first = _bars(x, kept) if sizes <= {len(x)} else Picture(reason="")
+        pictures = [first, *(Picture(reason=c) if isinstance(c, str) else _bars(c, kept) for c in columns)]
+        names = tuple(found.names[i] if i < len(found.names) else str(i) for i in kept)
+        yield Sample(_title(found, sample), tuple(pictures), names, max(sizes, default=0) - len(kept))
+
+
+def _kept(columns: list[Array]) -> list[int]:
+    """The features to show, in their order: all, or those that the truth (else any attribution) makes most of."""
+    if not columns:
+        return []
+    weight = np.abs(columns[0]).astype(np.float64)
+    first = np.argsort(-weight, kind="stable")[:FEATURES]
+    return sorted(int(index) for index in first)
+
+
+def _bars(values: Array, kept: list[int]) -> Picture:
+    largest = float(np.abs(values).max()) or 1.0
+    half = BARS / 2
+    bars = []
+    for index in kept:
+        value = float(values[index])
+        width = round(abs(value) / largest * half, 2)
+        bars.append((half if value >= 0 else round(half - width, 2), width, value >= 0, f"{value:.3g}"))
+    return Picture(caption=caption(values), bars=tuple(bars))

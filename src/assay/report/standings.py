@@ -1,0 +1,116 @@
+"""Leaderboards and verdicts, ready to be laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from assay.report.axes import Axis
+from assay.report.board import Board, Cell
+from assay.report.charts import Bar, bar, scale
+from assay.report.components import Component, by_label
+from assay.report.reading import Reading
+from assay.stats.faithfulness import Verdict
+
+
+@dataclass(frozen=True)
+class Column:
+    metric: Component
+    axis: Axis | None
+    best: float | None  # the leading rank: ties share it
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cell of a leaderboard."""
+
+    cell: Cell
+    bar: Bar | None
+    best: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    method: Component
+    entries: tuple[Entry, ...]
+    mean_rank: float | None
+
+
+@dataclass(frozen=True)
+class Unbeaten:
+    """A metric by which a control does as well as methods that look at the model."""
+
+    metric: Component
+    control: Component
+    methods: tuple[Component, ...]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One environment's leaderboard."""
+
+    environment: Component
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    unbeaten: tuple[Unbeaten, ...]
+
+
+@dataclass(frozen=True)
+class Test:
+    """One faithfulness test."""
+
+    metric: str
+    gamma: float
+    environments: tuple[str, ...]
+    rows: tuple[tuple[Component, Verdict, Mapping[str, Cell]], ...]  # cells by environment
+
+
+def standings(reading: Reading) -> tuple[Standing, ...]:
+    environments = by_label(reading.run, "environments")
+    return tuple(_standing(reading, board, environments[board.environment]) for board in reading.result.boards)
+
+
+def _standing(reading: Reading, board: Board, environment: Component) -> Standing:
+    metrics, methods = by_label(reading.run, "metrics"), by_label(reading.run, "methods")
+    columns = tuple(_column(board, metrics[label]) for label in board.metrics)
+    rows = tuple(
+        Row(methods[line.method], tuple(_entry(line.cells[c.metric.label], c) for c in columns), line.mean_rank)
+        for line in board.lines
+    )
+    return Standing(environment, columns, rows, tuple(_unbeaten(columns, rows)))
+
+
+def _column(board: Board, metric: Component) -> Column:
+    cells = [line.cells[metric.label] for line in board.lines]
+    return Column(metric, scale(cells), min((cell.rank for cell in cells if cell.rank is not None), default=None))
+
+
+def _entry(cell: Cell, column: Column) -> Entry:
+    return Entry(cell, bar(cell, column.axis), cell.rank is not None and cell.rank == column.best)
+
+
+def _unbeaten(columns: tuple[Column, ...], rows: tuple[Row, ...]) -> Iterator[Unbeaten]:
+    for index, column in enumerate(columns):
+        ranked = [(rank, row.method) for row in rows if (rank := row.entries[index].cell.rank) is not None]
+        controls = [place for place in ranked if place[1].control]
+        if not controls:
+            continue
+        best, control = min(controls, key=lambda place: place[0])
+        behind = tuple(method for rank, method in ranked if rank >= best and not method.control)
+        if behind:
+            yield Unbeaten(column.metric, control, behind)
+
+
+def tests(reading: Reading) -> tuple[Test, ...]:
+    return tuple(_test(reading, metric, verdicts) for metric, verdicts in reading.result.verdicts.items() if verdicts)
+
+
+def _test(reading: Reading, metric: str, verdicts: tuple[Verdict, ...]) -> Test:
+    methods = by_label(reading.run, "methods")
+    cells: dict[str, dict[str, Cell]] = {}
+    for board, line, label, cell in reading.result.cells():
+        if label == metric:
+            cells.setdefault(line.method, {})[board.environment] = cell
+    environments = tuple(board.environment for board in reading.result.boards if metric in board.metrics)
+    rows = tuple((methods[found.method], found, cells.get(found.method, {})) for found in verdicts)
+    return Test(metric, verdicts[0].gamma, environments, rows)
