@@ -46,7 +46,9 @@ def diary(tmp_path):
     return Diary(tmp_path / "diary.txt")
 
 
-def ward_study(methods=("counted:Slow",), metrics=("counted:Probes",), samples=16, seeds=(0,), block=4, **more) -> Study:
+def ward_study(
+    methods=("counted:Slow",), metrics=("counted:Probes",), samples=16, seeds=(0,), block=4, **more
+) -> Study:
     table = {
         "environments": ["counted:Ward"],
         "methods": list(methods),

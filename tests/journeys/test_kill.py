@@ -40,7 +40,11 @@ def killed(folder, workers, fault, delay):
     """Start, and be killed: at a fault point, or ``delay`` seconds after the first record. True if it was."""
     environment = {**os.environ, **({"ASSAY_FAULT": fault} if fault else {})}
     process = subprocess.Popen(
-        command(folder, workers), env=environment, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command(folder, workers),
+        env=environment,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     if not fault:
         _wait_for_work(folder, process)

@@ -19,7 +19,9 @@ def test_adding_a_method_recomputes_no_probe_and_trains_no_model(ward, finish, t
     finish(ward(seeds=(0, 1)), tmp_path / "s", workers)
     first = diary.kinds()
     assert (first["train"], first["probe"], first["attribute"]) == (2, 8, 8)
-    finish(ward(methods=["counted:Slow", "counted:Slow(name='b')", "counted:Fits"], seeds=(0, 1)), tmp_path / "s", workers)
+    finish(
+        ward(methods=["counted:Slow", "counted:Slow(name='b')", "counted:Fits"], seeds=(0, 1)), tmp_path / "s", workers
+    )
     done = diary.kinds()
     assert (done["train"], done["probe"], done["attribute"], done["fit"]) == (0, 0, 8, 2)
 

@@ -129,7 +129,9 @@ def test_what_does_not_apply_is_skipped_with_its_reason(ward, finish, tmp_path):
 
 def test_a_required_method_that_is_refuted_gives_exit_code_one(tmp_path):
     text = 'environments = ["counted:Ward"]\nmethods = ["random_map"]\nmetrics = ["f1"]\ngallery = 0\n'
-    (tmp_path / "study.toml").write_text(text + "[[faithfulness]]\nmetric = 'f1'\ngamma = 0.99\nrequire = ['random_map']\n")
+    (tmp_path / "study.toml").write_text(
+        text + "[[faithfulness]]\nmetric = 'f1'\ngamma = 0.99\nrequire = ['random_map']\n"
+    )
     done = assay("run", tmp_path / "study.toml", "--store", tmp_path / "s", "--workers", 0)
     assert done.returncode == 1
     assert "refuted by counted:Ward" in done.stdout

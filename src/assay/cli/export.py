@@ -13,7 +13,9 @@ from assay.cli.options import Json, StorePath
 
 def export(
     store: StorePath,
-    output: Annotated[Path, typer.Option("-o", "--output", help="FILE.parquet, .csv (one row per sample), .md, .tex (leaderboard).")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="FILE.parquet, .csv (one row per sample), .md, .tex (leaderboard).")
+    ],
     as_json: Json = False,
 ) -> None:
     """Export per-sample scores (parquet, csv) or the leaderboard (md, tex)."""

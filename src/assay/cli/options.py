@@ -15,7 +15,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines inst
 StorePath = Annotated[Path, typer.Argument(help="A folder that 'assay run' has written.")]
 Workers = Annotated[int | None, typer.Option(help="Processes; 0 computes in this one. Default: the number of cores.")]
 Device = Annotated[str, typer.Option(help="Where models run: cpu, cuda, cuda:1, ...")]
-Memory = Annotated[str, typer.Option(help="Budget for the activations of one model call. The default suits a CPU core; give a GPU 4GB.")]
+Memory = Annotated[
+    str,
+    typer.Option(help="Budget for the activations of one model call. The default suits a CPU core; give a GPU 4GB."),
+]
 Threads = Annotated[int, typer.Option(help="Threads per process.")]
 Dtype = Annotated[str, typer.Option(help="float32 or float64.")]
 

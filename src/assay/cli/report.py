@@ -13,7 +13,9 @@ from assay.cli.options import Json, StorePath
 
 def report(
     store: StorePath,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Folder. Default: report/ in the store.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder. Default: report/ in the store.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write the report of a store: leaderboards, gallery, skips and failures, provenance."""

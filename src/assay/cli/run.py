@@ -20,7 +20,9 @@ def run(
     workers: Workers = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Evaluate at most this many samples.")] = None,
     seeds: Annotated[str | None, typer.Option(help="Seeds instead of the study's, such as 0,1,2.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be computed, and compute nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be computed, and compute nothing.")
+    ] = False,
     device: Device = "cpu",
     memory: Memory = "32MB",
     threads: Threads = 1,
@@ -55,7 +57,9 @@ def execute(study: Study, root: Path, workers: int, options: Machine, as_json: b
         plan = finished.plan
         typer.echo(f"{plan.trials} blocks of attributions, {plan.reused} of them already known. Store: {root}")
         typer.echo(f"Look at it: assay report {root}")
-    refuted = [v for test in study.faithfulness for v in found.verdicts[test.metric] if v.refuted and v.method in test.require]
+    refuted = [
+        v for test in study.faithfulness for v in found.verdicts[test.metric] if v.refuted and v.method in test.require
+    ]
     return 1 if found.failed() or refuted else 0
 
 

@@ -91,7 +91,10 @@ def to_json(result: Result) -> dict[str, Any]:
             for board in result.boards
         ],
         "faithfulness": {
-            metric: [{"method": v.method, "gamma": v.gamma, "refuted_by": list(v.refuted_by), "verdict": str(v)} for v in found]
+            metric: [
+                {"method": v.method, "gamma": v.gamma, "refuted_by": list(v.refuted_by), "verdict": str(v)}
+                for v in found
+            ]
             for metric, found in result.verdicts.items()
         },
         "failed": len(result.failed()),

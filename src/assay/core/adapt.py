@@ -74,7 +74,8 @@ def _made(name: str, cls: Callable[..., Any], params: Mapping[str, Any]) -> Any:
         raise SpecError(f"cannot make '{name}': {error}") from None
 
 
-def _tensor(result: Any, query: Query) -> Any:
+def _tensor(result: Any, query: Query) -> Tensor:
+    """Arrays as tensors; anything else is left to ``check_attribution``, which says what is wrong with it."""
     if isinstance(result, np.ndarray):
         return torch.from_numpy(result).to(query.x.device)
-    return result
+    return result  # type: ignore[no-any-return]

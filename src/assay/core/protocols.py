@@ -18,7 +18,7 @@ from assay.core.trial import Scene, Trial
 
 @runtime_checkable
 class Environment(Protocol):
-    """A place where attributions are tested. Optional: ``program(x, seed)`` (where truth is claimed), ``train(seed)``."""
+    """A place where attributions are tested. Optional: ``program(x, seed)`` where truth is claimed, ``train(seed)``."""
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
         """The model and its surroundings; ``weights`` is what ``train(seed)`` returned, empty without ``train``."""
@@ -59,7 +59,7 @@ class Metric(Protocol):
 
 @runtime_checkable
 class Probing(Protocol):
-    """A metric that needs model outputs which do not depend on the attribution: computed once, shared by all methods."""
+    """A metric that needs model outputs which no attribution changes: computed once, shared by all methods."""
 
     def probe(self, scene: Scene) -> dict[str, Tensor]: ...
 

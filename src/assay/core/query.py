@@ -50,7 +50,8 @@ class Query:
         rows = self._rows(points)
         with torch.no_grad():
             parts = [self._forward(part) for part in rows.split(self.machine.rows(self.footprint.forward))]
-        return torch.cat(parts).unflatten(0, self._leading(points))
+        found: Tensor = torch.cat(parts).unflatten(0, self._leading(points))
+        return found
 
     def gradient(self, points: Tensor) -> Tensor:
         """The explained number's gradient at (*K, B, *entries), in their shape."""

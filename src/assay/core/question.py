@@ -23,7 +23,9 @@ class Question:
 
     readout: str | None = None  # logit, probability, margin, value
     temperature: float | None = None  # logits are divided by it before the softmax
-    baseline: str | float | None = None  # zero, true (the environment's own background), mean (of the reference), a number
+    baseline: str | float | None = (
+        None  # zero, true (the environment's own background), mean (of the reference), a number
+    )
     target: str | None = None  # label: the sample's class; predicted: the model's
 
     def over(self, default: Question) -> Question:

@@ -43,7 +43,7 @@ class Record:
 
     @property
     def result(self) -> dict[str, Any]:
-        """What must be equal between two runs of the same thing (a traceback names machine paths, so it is left out)."""
+        """What must be equal between two runs of the same thing; a traceback names paths of the machine, so it is out."""
         return {
             "kind": self.kind,
             "key": self.key,

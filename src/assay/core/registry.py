@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ ALIASES: Mapping[str, str] = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def catalogue(kind: str) -> Mapping[str, Card]:
     """Every component of a kind: our folder, then what entry points of group ``assay.<kind>`` add."""
     folder = Path(assay.__path__[0]) / kind

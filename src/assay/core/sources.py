@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import assay
@@ -35,7 +35,7 @@ def _below(path: Path) -> set[Path]:
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def _imported(path: Path) -> tuple[Path, ...]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     names = {name for node in ast.walk(tree) for name in _names(node) if name.startswith("assay.")}

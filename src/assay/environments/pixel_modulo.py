@@ -47,7 +47,7 @@ class PixelModulo:
         return cls(side=24, modulus=5)
 
     def program(self, x: Tensor, seed: int) -> Tensor:
-        """The count modulo N; between N - 1 and N, where no whole number lies, it comes down to 0 in a straight line."""
+        """The count modulo N; between N - 1 and N, where no whole number lies, it falls to 0 in a straight line."""
         rest = x.sum(dim=(1, 2, 3)).remainder(self.modulus)
         return (rest - self.modulus * (rest - (self.modulus - 1)).clamp(min=0)).unsqueeze(1)
 
@@ -74,8 +74,12 @@ class PixelModulo:
         white = speckle(*self._patches(indices, seed)).any(dim=1)  # (B, H, W)
         limit = -(-self._largest // self.modulus) * self.modulus
         if int(white.sum(dim=(1, 2)).max()) > limit:
-            raise AssayError(f"pixel_modulo: an image has more than {limit} white pixels; raise largest or shrink radii.")
-        return Samples(white[:, None].float(), torch.zeros(len(indices), dtype=torch.long), Truth(white.float()), tuple(indices))
+            raise AssayError(
+                f"pixel_modulo: an image has more than {limit} white pixels; raise largest or shrink radii."
+            )
+        return Samples(
+            white[:, None].float(), torch.zeros(len(indices), dtype=torch.long), Truth(white.float()), tuple(indices)
+        )
 
     def remainder(self, samples: Samples) -> Tensor:
         """(B,) the label in the paper's sense: what the network must answer."""

@@ -12,10 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from assay.core.build import build
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.records import Record
-from assay.core.build import build
 from assay.core.setting import Samples, Setting
 from assay.core.spec import Spec
 from assay.core.trial import Scene, targets_for

@@ -73,7 +73,9 @@ class _Planner:
         model = self.model(cell.place)
         question = cell.method.question
         fit = "" if known else self.fit(cell, model)
-        judgings = tuple(Judging(found, metric.spec, self.probe(cell, metric, block, model)) for metric, found in missing)
+        judgings = tuple(
+            Judging(found, metric.spec, self.probe(cell, metric, block, model)) for metric, found in missing
+        )
         self.jobs[key] = TrialJob(key, cell.place, model, cell.method.spec, question, fit, block, judgings, known)
         return True
 

@@ -40,7 +40,9 @@ class Finished:
     rows: tuple[Row, ...]
 
 
-def run(study: Study, root: Path, workers: int = 0, machine: Machine = Machine(), watch: Watch | None = None) -> Finished:
+def run(
+    study: Study, root: Path, workers: int = 0, machine: Machine = Machine(), watch: Watch | None = None
+) -> Finished:
     """Run what is missing; the same call again resumes. ``workers=0`` computes in this process."""
     store = Store.open(root)
     run_id = new_run_id()

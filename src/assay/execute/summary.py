@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from assay.core.build import build
 from assay.core.evidence import Evidence, Reduce, mean_score, merge
 from assay.core.records import Record
-from assay.core.build import build
 from assay.execute.outcome import Made, origin, outcome
 from assay.execute.rows import Row
 from assay.stats.intervals import RESAMPLES, interval, mean_curve

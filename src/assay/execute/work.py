@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,20 +79,23 @@ def _probe(job: ProbeJob, records: Records, desk: Desk) -> Made:
     setting = desk.setting(job.place, job.model, records)
     samples = desk.samples(job.place, job.block)
     scene = desk.scene(job.place, setting, samples, job.question, job.metric)
-    return Made(numpy_arrays(metric.probe(scene)), {"metric": str(job.metric), "block": [job.block.start, job.block.stop]})
+    return Made(
+        numpy_arrays(metric.probe(scene)), {"metric": str(job.metric), "block": [job.block.start, job.block.stop]}
+    )
 
 
 def _trial(job: TrialJob, records: Records, desk: Desk) -> Iterator[Record]:
-    trial = records[job.key] if job.known else outcome("trial", job.key, lambda: _attribute(job, records, desk), desk.save)
+    trial = (
+        records[job.key] if job.known else outcome("trial", job.key, lambda: _attribute(job, records, desk), desk.save)
+    )
     if not job.known:
         yield trial
     if trial.status != "ok":
         return  # nothing to judge; the trial's own record says why
     attribution = torch.from_numpy(desk.load(trial)["attribution"]).to(desk.machine.device)
     for judging in job.judgings:
-        yield outcome(
-            "evidence", judging.key, lambda judging=judging: _judge(job, judging, attribution, records, desk), desk.save  # type: ignore[misc]
-        )
+        judge = partial(_judge, job, judging, attribution, records, desk)
+        yield outcome("evidence", judging.key, judge, desk.save)
 
 
 def _attribute(job: TrialJob, records: Records, desk: Desk) -> Made:

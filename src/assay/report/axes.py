@@ -18,8 +18,11 @@ class Axis:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        low, high, value = (math.log(x) for x in (self.low, self.high, value)) if self.log else (self.low, self.high, value)
-        return round(self.start + (value - low) / (high - low) * (self.stop - self.start), 2)
+        share = self._height(value) / self._height(self.high)
+        return round(self.start + share * (self.stop - self.start), 2)
+
+    def _height(self, value: float) -> float:
+        return math.log(value / self.low) if self.log else value - self.low
 
     @property
     def ticks(self) -> list[tuple[float, str]]:

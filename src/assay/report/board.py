@@ -136,7 +136,8 @@ def _ranked(cell: Cell, rank: float | None) -> Cell:
 def _verdicts(run: Record, boards: Sequence[Board]) -> dict[str, tuple[Verdict, ...]]:
     found: dict[str, tuple[Verdict, ...]] = {}
     for test in run.data["study"]["faithfulness"]:
-        metric, values = test["metric"], {}
+        metric: str = test["metric"]
+        values: dict[str, dict[str, float | None]] = {}
         for board in boards:
             for line in board.lines:
                 value = line.cells[metric].value if metric in line.cells else None

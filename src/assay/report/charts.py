@@ -10,7 +10,9 @@ import numpy as np
 from assay.report.axes import Axis, apart, widened
 from assay.report.board import Cell
 from assay.report.components import Component
-from assay.store.artifacts import Array
+from assay.report.reading import Curve
+
+Curves = Mapping[str, Curve]  # by method
 
 COLOURS = 8  # as many as style.css has
 DASHES = ("", "7 3", "2 3", "9 3 2 3")
@@ -102,19 +104,14 @@ def bar(cell: Cell, axis: Axis | None) -> Bar | None:
     return Bar(axis(cell.value), axis(low), axis(high), axis(0) if axis.low <= 0 <= axis.high else None)
 
 
-def lines(
-    title: str, curves: Mapping[str, tuple[Array, Array]], looks: Mapping[str, Stroke], x_label: str, y_label: str
-) -> Chart:
+def lines(title: str, curves: Curves, looks: Mapping[str, Stroke], x_label: str, y_label: str) -> Chart:
     """Curves by method as (x, y). Curves that cannot be told apart on paper become one line with all their names."""
     xs = np.concatenate([x for x, _ in curves.values()]).astype(np.float64)
     ys = np.concatenate([y for _, y in curves.values()]).astype(np.float64)
     log = bool(xs.min() > 0 and xs.max() / xs.min() >= 50)
     x_axis = Axis(*(apart(xs.min(), xs.max())), LEFT, WIDTH - RIGHT, log)
     y_axis = Axis(*widened(ys.min(), ys.max()), HEIGHT - BOTTOM, TOP)
-    drawn = tuple(
-        Line(names, looks[names[0]], " ".join(f"{x_axis(a)},{y_axis(b)}" for a, b in zip(*curves[names[0]], strict=True)))
-        for names in _merged(curves, y_axis)
-    )
+    drawn = tuple(_line(names, curves, looks, x_axis, y_axis) for names in _merged(curves, looks, y_axis))
     return Chart(title, x_axis, y_axis, x_label, y_label, lines=drawn)
 
 
@@ -133,11 +130,17 @@ def dots(
     return Chart(title, x_axis, y_axis, x_label, y_label, dots=found)
 
 
-def _merged(curves: Mapping[str, tuple[Array, Array]], axis: Axis) -> list[tuple[str, ...]]:
-    """Names of curves that lie within a pixel of each other everywhere."""
+def _line(names: tuple[str, ...], curves: Curves, looks: Mapping[str, Stroke], x_axis: Axis, y_axis: Axis) -> Line:
+    x, y = curves[names[0]]
+    return Line(names, looks[names[0]], " ".join(f"{x_axis(a)},{y_axis(b)}" for a, b in zip(x, y, strict=True)))
+
+
+def _merged(curves: Curves, looks: Mapping[str, Stroke], axis: Axis) -> list[tuple[str, ...]]:
+    """Names of curves that lie within a pixel of each other; controls come last, so that a method gives the colour."""
     pixel = abs((axis.high - axis.low) / (axis.stop - axis.start))
     groups: list[list[str]] = []
-    for name, (x, y) in curves.items():
+    for name in sorted(curves, key=lambda name: looks[name].colour == "control"):
+        x, y = curves[name]
         for group in groups:
             first_x, first_y = curves[group[0]]
             if len(x) == len(first_x) and np.array_equal(x, first_x) and np.abs(y - first_y).max() < pixel:

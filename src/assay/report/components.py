@@ -9,6 +9,7 @@ from typing import Any
 from assay.core.records import Record, canonical
 from assay.core.spec import Spec, walk
 
+KINDS = ("environments", "methods", "metrics")
 CONTROLS = ("random_map", "constant")  # know nothing about the model; a card can also say ``control`` of itself
 _DESCRIBED = ("kind", "name", "target", "summary", "doc", "params", "revision", "higher_is_better")
 
@@ -69,7 +70,7 @@ def by_label(run: Record, kind: str) -> dict[str, Component]:
 
 def inner_cards(run: Record) -> list[Mapping[str, Any]]:
     """Cards of components that are only used inside others."""
-    outer = {f"{kind}/{found.spec.name}" for kind in ("environments", "methods", "metrics") for found in components(run, kind)}
+    outer = {f"{kind}/{found.spec.name}" for kind in KINDS for found in components(run, kind)}
     return [card for name, card in run.data["cards"].items() if name not in outer]
 
 

@@ -63,11 +63,12 @@ def _cost(environment: str, trials: list[Record], starts: dict[tuple[Any, ...], 
 
 def _per_sample(trial: Record) -> float:
     start, stop = trial.data["block"]
-    return float(trial.cost["cpu"]) / (stop - start)
+    return float(trial.cost["cpu"] / (stop - start))
 
 
 def _fit(reading: Reading, environment: str, method: str) -> float | None:
     """The median over seeds, where the run says which fit belongs to the method."""
     keys = [str(trials.get("fit") or "") for trials in reading.trials(environment, method)]
-    found = [reading.records[key].cost["cpu"] for key in keys if key in reading.records and "cpu" in reading.records[key].cost]
+    costs = [reading.records[key].cost for key in keys if key in reading.records]
+    found = [float(cost["cpu"]) for cost in costs if "cpu" in cost]
     return median(found) if found else None

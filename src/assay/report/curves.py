@@ -9,7 +9,7 @@ from assay.report.board import Board
 from assay.report.charts import Chart, Stroke, dots, lines, strokes
 from assay.report.components import Component, by_label, components
 from assay.report.cost import Cost
-from assay.report.reading import Reading
+from assay.report.reading import Curve, Reading
 
 # Until a metric's card says it itself, as a class attribute ``axes``.
 AXES: Mapping[str, tuple[str, str]] = {
@@ -54,10 +54,20 @@ def frontier_panels(reading: Reading, costs: Mapping[tuple[str, str], Cost]) -> 
 def _charts(reading: Reading, board: Board, looks: Mapping[str, Stroke]) -> Iterator[Chart]:
     metrics = by_label(reading.run, "metrics")
     for label in board.metrics:
-        found = {line.method: reading.curve(line.cells[label].key) for line in board.lines}
-        curves = {method: curve for method, curve in found.items() if curve is not None}
+        curves = _curves(reading, board, label)
         if curves:
             yield lines(f"{label} {metrics[label].arrow}", curves, looks, *_axes(metrics[label]))
+
+
+def _curves(reading: Reading, board: Board, metric: str) -> dict[str, Curve]:
+    """By method, best first; a curve without a single point is none."""
+    rows = {
+        row["method"]: row
+        for row in reading.run.data["rows"]
+        if (row["environment"], row["metric"]) == (board.environment, metric)
+    }
+    found = {line.method: reading.curve(rows[line.method]) for line in board.lines}
+    return {method: curve for method, curve in found.items() if curve is not None and len(curve[0])}
 
 
 def _axes(metric: Component) -> tuple[str, str]:

@@ -64,7 +64,7 @@ def _exhibit(found: Shown, methods: list[Component], folder: Path, index: int) -
     if found.x is None or found.maps is None:
         return Exhibit(found.environment, "", (), (), reason=found.reason)
     methods = [method for method in methods if method.label in found.maps]
-    heads = ("input", *(["truth"] if found.truth is not None else []), *methods)
+    heads: tuple[Component | str, ...] = ("input", *(["truth"] if found.truth is not None else []), *methods)
     hang = _hang_images if found.kind == "image" else _hang_bars
     samples = tuple(hang(found, methods, folder, index))
     note = MAP_NOTE + _input_note(found.x) if found.kind == "image" else BAR_NOTE
@@ -86,7 +86,8 @@ def _columns(found: Shown, methods: list[Component]) -> Iterator[tuple[str, Arra
 
 def _input_note(x: Array) -> str:
     low, high = span(x)
-    return "" if (low, high) in ((0, 1), (0, 255)) else f" Inputs are shown from black ({low:.3g}) to white ({high:.3g})."
+    usual = low == 0 and high in (1, 255)
+    return "" if usual else f" Inputs are shown from black ({low:.3g}) to white ({high:.3g})."
 
 
 def _hang_images(found: Shown, methods: list[Component], folder: Path, index: int) -> Iterator[Sample]:
@@ -116,22 +117,19 @@ def _save(image: Image.Image, folder: Path, name: str) -> str:
 def _hang_bars(found: Shown, methods: list[Component], folder: Path, index: int) -> Iterator[Sample]:
     assert found.x is not None
     for sample in range(len(found)):
-        columns = [column if isinstance(column, str) else column[sample].ravel() for _, column in _columns(found, methods)]
-        kept = _kept([column for column in columns if not isinstance(column, str)])
         x = found.x[sample].ravel()
-        sizes = {len(column) for column in columns if not isinstance(column, str)}
-        first = _bars(x, kept) if sizes <= {len(x)} else Picture(reason="")
+        columns = [c if isinstance(c, str) else c[sample].ravel() for _, c in _columns(found, methods)]
+        weighed = next((column for column in columns if not isinstance(column, str)), x)
+        kept = _kept(weighed)
+        first = _bars(x, kept) if len(x) == len(weighed) else Picture(reason="more than one number per feature")
         pictures = [first, *(Picture(reason=c) if isinstance(c, str) else _bars(c, kept) for c in columns)]
         names = tuple(found.names[i] if i < len(found.names) else str(i) for i in kept)
-        yield Sample(_title(found, sample), tuple(pictures), names, max(sizes, default=0) - len(kept))
+        yield Sample(_title(found, sample), tuple(pictures), names, len(weighed) - len(kept))
 
 
-def _kept(columns: list[Array]) -> list[int]:
-    """The features to show, in their order: all, or those that the truth (else any attribution) makes most of."""
-    if not columns:
-        return []
-    weight = np.abs(columns[0]).astype(np.float64)
-    first = np.argsort(-weight, kind="stable")[:FEATURES]
+def _kept(weight: Array) -> list[int]:
+    """The features to show, in their order: all, or those that the truth (else the first method) makes most of."""
+    first = np.argsort(-np.abs(weight), kind="stable")[:FEATURES]
     return sorted(int(index) for index in first)
 
 

@@ -22,12 +22,14 @@ MAP_NOTE = (
     "Red raises the explained answer, blue lowers it, white is 0. Every map has a scale of its own: from minus to plus "
     "its largest absolute value. Compare where colour lies, not how strong it is between maps."
 )
-_RED_WHITE_BLUE = "053061 2166ac 4393c3 92c5de d1e5f0 ffffff fddbc7 f4a582 d6604d b2182b 67001f"  # ColorBrewer RdBu, reversed
+BAR_NOTE = "Red is above 0, blue below. Every column of bars has a scale of its own."
+# After ColorBrewer's RdBu, with lighter ends: its own are so dark that red and blue look alike in small spots.
+_BLUE_WHITE_RED = "1c4e9e 2f79b9 5ba2cd 9ecae1 d6e6f2 ffffff fde0d2 f7b799 e58368 cb4b42 a91427"
 _LEVELS = 127  # on either side of white
 
 
 def _palette() -> list[int]:
-    anchors = np.array([list(bytes.fromhex(colour)) for colour in _RED_WHITE_BLUE.split()], dtype=np.float64)
+    anchors = np.array([list(bytes.fromhex(colour)) for colour in _BLUE_WHITE_RED.split()], dtype=np.float64)
     places = np.linspace(0, len(anchors) - 1, 2 * _LEVELS + 1)
     channels = [np.interp(places, range(len(anchors)), anchors[:, channel]) for channel in range(3)]
     return [int(value) for value in np.stack(channels, axis=1).round().ravel()]
@@ -43,7 +45,7 @@ def diverging(values: Array) -> Image.Image:
 
 
 def span(x: Array) -> tuple[float, float]:
-    """The values that are black and white in a set of inputs: 0 and 1, 0 and 255, or else the smallest and the largest."""
+    """The values that are black and white in a set of inputs: 0 and 1, 0 and 255, or else its smallest and largest."""
     low, high = float(x.min()), float(x.max())
     if low >= 0 and high <= 255:
         return 0.0, 1.0 if high <= 1 else 255.0
@@ -112,10 +114,8 @@ def strip(found: Shown, methods: Sequence[str], controls: set[str] | None = None
         for sample in range(len(found))
     ]
     heads = ["input", *truth, *(f"{name}\n(control)" if name in (controls or ()) else name for name in maps)]
-    return sheet.compose(found.environment, heads, rows, list(found.classes), MAP_NOTE if found.kind == "image" else BAR_NOTE)
-
-
-BAR_NOTE = "Red is above 0, blue below. Every column of bars has a scale of its own."
+    note = MAP_NOTE if found.kind == "image" else BAR_NOTE
+    return sheet.compose(found.environment, heads, rows, list(found.classes), note)
 
 
 def _inputs(found: Shown) -> list[sheet.Tile]:

@@ -11,17 +11,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from assay.report import words
-from assay.report.components import components, inner_cards
+from assay.report.components import KINDS, components, inner_cards
 from assay.report.cost import costs
 from assay.report.curves import curve_panels, frontier_panels
 from assay.report.exhibits import exhibits
 from assay.report.provenance import provenance
 from assay.report.reading import Reading, read
-from assay.report.standings import standings, tests
+from assay.report.standings import Test, standings, tests
 from assay.report.trouble import gaps, groups
 from assay.store.store import Store
-
-KINDS = ("environments", "methods", "metrics")
 
 
 def page(store: Store, output: Path) -> Path:
@@ -66,7 +64,15 @@ def summary(reading: Reading) -> str:
         f"in {words.counted(len(reading.study['environments']), 'environment')}:",
         f"{known} of {words.counted(len(cells), 'score')} {'is' if known == 1 else 'are'} known",
     ]
-    return " ".join(parts) + _missing(reading) + "."
+    return " ".join(parts) + _missing(reading) + "." + "".join(_refuted(test) for test in tests(reading))
+
+
+def _refuted(test: Test) -> str:
+    tested = [verdict for _, verdict, _ in test.rows if verdict.tested_in]
+    refuted = sum(verdict.refuted for verdict in tested)
+    return (
+        f" The test on {test.metric} at γ = {test.gamma:g} refutes {refuted} of {words.counted(len(tested), 'method')}."
+    )
 
 
 def _missing(reading: Reading) -> str:
@@ -99,6 +105,7 @@ def _filters() -> Mapping[str, Any]:
         "seconds": words.seconds,
         "counted": words.counted,
         "prose": prose,
+        "breakable": breakable,
     }
 
 
@@ -110,5 +117,10 @@ def prose(text: str) -> Markup:
 
 def _coded(text: str) -> Markup:
     pieces = re.split(r"``(.+?)``", text, flags=re.DOTALL)
-    marked = [Markup("<code>{}</code>").format(piece) if index % 2 else escape(piece) for index, piece in enumerate(pieces)]
-    return Markup("").join(marked)
+    frames = (Markup("{}"), Markup("<code>{}</code>"))
+    return Markup("").join(frames[index % 2].format(piece) for index, piece in enumerate(pieces))
+
+
+def breakable(label: str) -> Markup:
+    """A label that may be wrapped after a mark, where its column is narrow."""
+    return Markup("").join(escape(piece) + Markup("<wbr>") for piece in re.split(r"(?<=[_(=,])", label))

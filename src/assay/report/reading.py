@@ -6,11 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from assay.core.records import Record
 from assay.report.board import Result, result
 from assay.store.artifacts import Array
 from assay.store.store import Store
 
+Curve = tuple[Array, Array]  # x and y
 Trials = Mapping[str, Any]  # one method in one environment with one seed, as a run record lists it
 
 
@@ -45,11 +48,30 @@ class Reading:
         for block, key in zip(trials["blocks"], trials["evidence"][metric], strict=True):
             yield block["start"], self.records.get(key) or self.records.get(block["trial"])
 
-    def curve(self, score: str) -> tuple[Array, Array] | None:
-        """x and y of a score's mean curve, where it has one."""
-        record = self.records.get(score)
+    def curve(self, row: Mapping[str, str]) -> Curve | None:
+        """The mean curve of a row's score, where it has one, without points that mean nothing."""
+        record = self.records.get(row["key"])
         arrays = self.store.load(record) if record else {}
-        return (arrays["axis"], arrays["curve"]) if "curve" in arrays else None
+        if "curve" not in arrays:
+            return None
+        known = self._known_points(row)
+        return arrays["axis"][known], arrays["curve"][known]
+
+    def _known_points(self, row: Mapping[str, str]) -> Array | slice:
+        """Where the curve is defined on some sample of every seed; elsewhere a metric leaves 0, and this is no 0."""
+        seeds = [self._points(trials, row["metric"]) for trials in self.trials(row["environment"], row["method"])]
+        known = [points for points in seeds if points is not None]
+        return np.logical_and.reduce(known) if known else slice(None)
+
+    def _points(self, trials: Trials, metric: str) -> Array | None:
+        """Per point of one seed's curve: is it defined on any sample? None when the metric does not say."""
+        blocks = []
+        for start, record in self.outcomes(trials, metric):
+            arrays = self.store.load(record) if record else {}
+            if "rows.curve_defined" not in arrays:
+                return None
+            blocks.append(arrays["rows.curve_defined"][: max(0, trials["samples"] - start)])
+        return np.asarray(np.concatenate(blocks).astype(bool).any(axis=0))
 
 
 def read(store: Store) -> Reading:

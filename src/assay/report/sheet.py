@@ -14,7 +14,9 @@ GAP, MARGIN = 14, 22
 TITLE, HEAD, SMALL = 24, 17, 14  # font sizes
 
 
-def compose(title: str, heads: Sequence[str], rows: Sequence[Sequence[Tile]], names: Sequence[str], note: str) -> Image.Image:
+def compose(
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[Tile]], names: Sequence[str], note: str
+) -> Image.Image:
     """Columns under their heads, one row per sample; ``names`` are the samples' classes, or empty."""
     width = max(image.width for row in rows for image, _ in row if image)
     height = max(image.height for row in rows for image, _ in row if image)
@@ -27,7 +29,9 @@ def compose(title: str, heads: Sequence[str], rows: Sequence[Sequence[Tile]], na
     draw = ImageDraw.Draw(canvas)
     draw.text((MARGIN, MARGIN - 4), title, fill=INK, font=font(TITLE))
     for column, head in enumerate(heads):
-        _centred(draw, _folded(head, width, HEAD), left + column * (width + GAP) + width / 2, top - 8, INK, HEAD, "bottom")
+        _centred(
+            draw, _folded(head, width, HEAD), left + column * (width + GAP) + width / 2, top - 8, INK, HEAD, "bottom"
+        )
     for index, row in enumerate(rows):
         if names:
             _name(draw, index, names[index], top + index * step + height / 2)
@@ -60,7 +64,9 @@ def _place(canvas: Image.Image, draw: ImageDraw.ImageDraw, tile: Tile, box: tupl
     image, text = tile
     if image is None:
         draw.rectangle((x, y, x + width - 1, y + height - 1), fill=EMPTY)
-        _centred(draw, "\n".join(_wrapped(text, width - 12, SMALL)), x + width / 2, y + height / 2, MUTED, SMALL, "middle")
+        _centred(
+            draw, "\n".join(_wrapped(text, width - 12, SMALL)), x + width / 2, y + height / 2, MUTED, SMALL, "middle"
+        )
         return
     canvas.paste(image.convert("RGB"), (x + (width - image.width) // 2, y))
     draw.rectangle((x - 1, y - 1, x + width, y + height), outline="#c9ced6")

@@ -84,9 +84,8 @@ def per_feature(attribution: Array, facts: Mapping[str, Any]) -> Array:
     if values.shape[1:] != entries or entries == features:
         return values.reshape(len(values), *features)
     if facts["kind"] == "image":
-        return values.sum(axis=1)
+        return np.asarray(values.sum(axis=1))
     if facts["kind"] == "tokens":
-        return values.sum(axis=-1)
-    pooled = np.zeros((len(values), *features))
-    np.add.at(pooled, (slice(None), np.asarray(facts["groups"])), values)
-    return pooled
+        return np.asarray(values.sum(axis=-1))
+    groups = np.asarray(facts["groups"])
+    return np.stack([values[:, groups == feature].sum(axis=1) for feature in range(features[0])], axis=1)

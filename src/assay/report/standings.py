@@ -42,6 +42,7 @@ class Unbeaten:
 
     metric: Component
     control: Component
+    value: float | None  # the control's
     methods: tuple[Component, ...]
 
 
@@ -91,14 +92,16 @@ def _entry(cell: Cell, column: Column) -> Entry:
 
 def _unbeaten(columns: tuple[Column, ...], rows: tuple[Row, ...]) -> Iterator[Unbeaten]:
     for index, column in enumerate(columns):
-        ranked = [(rank, row.method) for row in rows if (rank := row.entries[index].cell.rank) is not None]
-        controls = [place for place in ranked if place[1].control]
+        ranked = [
+            (cell.rank, cell.value, row.method) for row in rows if (cell := row.entries[index].cell).rank is not None
+        ]
+        controls = [place for place in ranked if place[2].control]
         if not controls:
             continue
-        best, control = min(controls, key=lambda place: place[0])
-        behind = tuple(method for rank, method in ranked if rank >= best and not method.control)
+        best, value, control = min(controls, key=lambda place: place[0])
+        behind = tuple(method for rank, _, method in ranked if rank >= best and not method.control)
         if behind:
-            yield Unbeaten(column.metric, control, behind)
+            yield Unbeaten(column.metric, control, value, behind)
 
 
 def tests(reading: Reading) -> tuple[Test, ...]:

@@ -27,13 +27,13 @@ class Group:
 
 @dataclass(frozen=True)
 class Gap:
-    """A cell whose metric is undefined on some samples, or on all."""
+    """A metric that is undefined on some samples, or on all: for one method, or for several alike."""
 
     environment: str
-    method: str
     metric: str
     defined: int
     count: int
+    methods: tuple[str, ...]
 
 
 def groups(reading: Reading) -> list[Group]:
@@ -48,17 +48,17 @@ def groups(reading: Reading) -> list[Group]:
 
 
 def gaps(reading: Reading) -> list[Gap]:
-    return [
-        Gap(board.environment, line.method, metric, cell.defined, cell.count)
-        for board, line, metric, cell in reading.result.cells()
-        if cell.status == "ok" and cell.defined < cell.count
-    ]
+    found: dict[tuple[str, str, int, int], list[str]] = {}
+    for board, line, metric, cell in reading.result.cells():
+        if cell.status == "ok" and cell.defined < cell.count:
+            found.setdefault((board.environment, metric, cell.defined, cell.count), []).append(line.method)
+    return [Gap(*place, tuple(methods)) for place, methods in found.items()]
 
 
 def _group(reading: Reading, status: str, reason: str, environment: str, rows: list[Row]) -> Group:
     methods, metrics = _unique(row[1].method for row in rows), _unique(row[2] for row in rows)
-    traces = (_traceback(reading, row) for row in rows)
-    return Group(status, reason, environment, methods, metrics, len(rows), next((trace for trace in traces if trace), ""))
+    trace = next(filter(None, (_traceback(reading, row) for row in rows)), "")
+    return Group(status, reason, environment, methods, metrics, len(rows), trace)
 
 
 def _traceback(reading: Reading, row: Row) -> str:
@@ -67,7 +67,7 @@ def _traceback(reading: Reading, row: Row) -> str:
     causes: list[Record | None] = [reading.records.get(cell.key)]
     for trials in reading.trials(board.environment, line.method):
         causes += [record for _, record in reading.outcomes(trials, metric)]
-    return next((record.traceback for record in causes if record and record.status == "failed" and record.traceback), "")
+    return next((record.traceback for record in causes if record and record.traceback), "")
 
 
 def _unique(words: Iterable[str]) -> tuple[str, ...]:

@@ -49,8 +49,8 @@ def interval(
 
 
 def mean_curve(scores: Sequence[Score]) -> npt.NDArray[np.float64] | None:
-    curves = [score.curve for score in scores if score.curve is not None]
-    return np.mean(curves, axis=0) if curves else None  # type: ignore[no-any-return]
+    curves = [score.curve.astype(np.float64) for score in scores if score.curve is not None]
+    return np.asarray(np.mean(curves, axis=0)) if curves else None
 
 
 def _bounds(draws: npt.NDArray[np.float64]) -> tuple[float | None, float | None]:
@@ -72,9 +72,7 @@ def _resampled(per_seed: Sequence[Evidence], reduce: Reduce, rng: np.random.Gene
     return float(np.mean(values)) if values else np.nan
 
 
-def _resampled_means(
-    per_seed: Sequence[Evidence], resamples: int, rng: np.random.Generator
-) -> npt.NDArray[np.float64]:
+def _resampled_means(per_seed: Sequence[Evidence], resamples: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
     """The same as ``_resampled`` for means, all resamples at once."""
     seeds = len(per_seed)
     picked = rng.integers(seeds, size=(resamples, seeds))

@@ -89,9 +89,7 @@ def evidence_key(trial: str, metric: Spec) -> str:
 
 def score_key(metric: Spec, evidence: Sequence[Sequence[str]], samples: int, resamples: int) -> str:
     found = [list(keys) for keys in evidence]
-    return _key(
-        "score", metric=identity("metrics", metric), evidence=found, samples=samples, resamples=resamples
-    )
+    return _key("score", metric=identity("metrics", metric), evidence=found, samples=samples, resamples=resamples)
 
 
 def _asked(place: Place, method: Spec, question: Question) -> dict[str, Any]:

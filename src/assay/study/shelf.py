@@ -25,7 +25,9 @@ def find(name: str) -> Study:
     key = name.removeprefix("studies/").removesuffix(".toml")
     if key in known:
         return Study.load(known[key])
-    raise AssayError(f"no study '{name}': not a file, and not shipped.{suggest(key, known)} Shipped: {', '.join(known)}.")
+    raise AssayError(
+        f"no study '{name}': not a file, and not shipped.{suggest(key, known)} Shipped: {', '.join(known)}."
+    )
 
 
 def title(path: Path) -> str:

@@ -187,7 +187,7 @@ class _Reader:
     def entry(self, kind: str, where: str, item: Any, samples: int, block: int, common: Question) -> Entry | None:
         table = {"use": item} if isinstance(item, str) else item
         if not isinstance(table, Mapping) or not isinstance(table.get("use"), str):
-            self.problems.append(f"{where}: write a spec in quotes, or a table with use = \"...\"")
+            self.problems.append(f'{where}: write a spec in quotes, or a table with use = "..."')
             return None
         known = ("use", "label", *(("samples", "block") if kind == "environments" else ("only",)))
         known = (*known, "question") if kind == "methods" else known

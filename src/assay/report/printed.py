@@ -1,0 +1,132 @@
+"""Leaderboards as Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from assay.report.board import Board, Cell, Result, higher_is_better
+from assay.report.components import by_label
+from assay.report.words import number, span
+
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    **{letter: f"\\{letter}" for letter in "&%$#_"},
+}
+NOTE = "95 % bootstrap intervals in brackets; bold: best of its column; (control): knows nothing about the model."
+
+Words = Callable[[str], str]
+
+
+def markdown(result: Result) -> str:
+    """One table per environment; the best value of a column is bold."""
+    parts = [f"# {escape_markdown(_title(result))}", f"Run {result.run.data['run']}. {NOTE}"]
+    for board in result.boards:
+        parts += [f"## {escape_markdown(board.environment)}", "\n".join(_markdown_lines(result, board))]
+    return "\n\n".join(parts) + "\n"
+
+
+def tex(result: Result) -> str:
+    """One ``table`` per environment, for the package booktabs."""
+    head = r"% \usepackage[T1]{fontenc} \usepackage{booktabs}"
+    return (
+        "\n".join([head, f"% {_one_line(_title(result))}", *(_tex_table(result, board) for board in result.boards)])
+        + "\n"
+    )
+
+
+def escape_markdown(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>|#~$&])", r"\\\1", _one_line(text))
+
+
+def escape_tex(text: str) -> str:
+    return "".join(_TEX.get(letter, letter) for letter in _one_line(text))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _title(result: Result) -> str:
+    return str(result.study["title"] or result.study["name"])
+
+
+def _labels(result: Result) -> dict[str, str]:
+    found = by_label(result.run, "methods")
+    return {label: f"{label} (control)" if method.control else label for label, method in found.items()}
+
+
+def _best(board: Board, metric: str, cell: Cell) -> bool:
+    ranks = [line.cells[metric].rank for line in board.lines]
+    return cell.rank is not None and cell.rank == min(rank for rank in ranks if rank is not None)
+
+
+def _markdown_lines(result: Result, board: Board) -> Iterator[str]:
+    arrows = {metric: "↑" if higher_is_better(result.run, metric) else "↓" for metric in board.metrics}
+    yield _piped("method", *(f"{escape_markdown(metric)} {arrow}" for metric, arrow in arrows.items()), "mean rank")
+    yield _piped("---", *(["---:"] * (len(board.metrics) + 1)))
+    labels = _labels(result)
+    for line in board.lines:
+        cells = [_text(board, metric, line.cells[metric], lambda text: f"**{text}**", str) for metric in board.metrics]
+        mean = "" if line.mean_rank is None else f"{line.mean_rank:.1f}"
+        yield _piped(escape_markdown(labels[line.method]), *cells, mean)
+
+
+def _piped(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _text(board: Board, metric: str, cell: Cell, bold: Words, small: Words) -> str:
+    if cell.value is None:
+        return "undefined" if cell.status == "ok" else cell.status
+    parts = [bold(number(cell.value)) if _best(board, metric, cell) else number(cell.value)]
+    if cell.low is not None and cell.high is not None:
+        parts.append(small(span(cell.low, cell.high)))
+    if cell.defined < cell.count:
+        parts.append(small(f"{cell.defined}/{cell.count}"))
+    return " ".join(parts)
+
+
+def _tex_table(result: Result, board: Board) -> str:
+    arrows = {m: r"$\uparrow$" if higher_is_better(result.run, m) else r"$\downarrow$" for m in board.metrics}
+    heads = ["method", *(f"{escape_tex(metric)} {arrow}" for metric, arrow in arrows.items()), "mean rank"]
+    body = "\n".join(_tex_lines(result, board))
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"  \centering",
+            rf"  \caption{{{escape_tex(board.environment)}. {escape_tex(NOTE)}}}",
+            rf"  \begin{{tabular}}{{l{'r' * (len(board.metrics) + 1)}}}",
+            r"    \toprule",
+            f"    {' & '.join(heads)} \\\\",
+            r"    \midrule",
+            body,
+            r"    \bottomrule",
+            r"  \end{tabular}",
+            r"\end{table}",
+        ]
+    )
+
+
+def _tex_lines(result: Result, board: Board) -> Iterator[str]:
+    labels = _labels(result)
+    for line in board.lines:
+        cells = [_text(board, metric, line.cells[metric], _tex_bold, _tex_small) for metric in board.metrics]
+        mean = "" if line.mean_rank is None else f"{line.mean_rank:.1f}"
+        yield f"    {' & '.join([escape_tex(labels[line.method]), *cells, mean])} \\\\"
+
+
+def _tex_bold(text: str) -> str:
+    return rf"\textbf{{{text}}}"
+
+
+def _tex_small(text: str) -> str:
+    return rf"{{\scriptsize {text}}}"
