@@ -12,7 +12,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from assay.core.adapt import adapt
-from assay.core.build import build
+from assay.core.build import build, describe
 from assay.core.evidence import Score, mean_score
 from assay.core.machine import Machine
 from assay.core.protocols import Environment, Method, Metric, Probing, Trained
@@ -69,7 +69,7 @@ class Attributed:
     samples: Samples
     question: Question
     attribution: Tensor
-    seed: int
+    place: tuple[str | int, ...]  # environment and seeds: what randomness depends on
 
     @property
     def map(self) -> Tensor:
@@ -80,7 +80,8 @@ class Attributed:
         """Judge it: ``score("f1", sign="positive")``, ``score("insertion")``, ``score(my_metric)``."""
         judge, name = _named("metrics", metric, params)
         target = targets_for(self.setting, self.question, self.samples.x, self.samples.label)
-        scene = Scene(self.setting, self.samples, self.question, target, ("metric", name, self.seed))
+        stream = ("metric", str(describe(judge)), *self.place)
+        scene = Scene(self.setting, self.samples, self.question, target, stream)
         probe = judge.probe(scene) if isinstance(judge, Probing) else {}
         evidence = judge(Trial(scene, self.attribution, probe))
         found = getattr(judge, "reduce", mean_score)(evidence)
@@ -88,11 +89,15 @@ class Attributed:
 
     def picture(self, count: int = 4) -> Image:
         """Input, truth and attribution side by side."""
-        from assay.report.gallery import sheet
+        from assay.report.gallery import strip
+        from assay.report.shown import Shown
 
-        shown = min(count, len(self.samples))
-        effect = None if self.samples.truth is None else self.samples.truth.effect[:shown].cpu().numpy()
-        return sheet(self.samples.x[:shown].cpu().numpy(), effect, {self.method: self.map[:shown].cpu().numpy()})
+        some = min(count, len(self.samples))
+        truth = None if self.samples.truth is None else self.samples.truth.effect[:some].cpu().numpy()
+        names = [self.setting.classes[label] for label in self.samples.label[:some]] if self.setting.classes else []
+        maps = {self.method: self.map[:some].cpu().numpy()}
+        x = self.samples.x[:some].cpu().numpy()
+        return strip(Shown("", self.setting.kind, (), tuple(names), x, truth, maps), [self.method])
 
     def show(self) -> Image:
         """Two lines and a picture (shown by a notebook, or returned to be saved)."""
@@ -122,15 +127,19 @@ def attribute(
     seed: int = 0,
     question: Question = Question(),
 ) -> Attributed:
-    """Attribute ``n`` samples. ``method`` is a spec, one of our methods, a Captum class, or your callable."""
+    """Attribute ``n`` samples. ``method`` is a spec, one of our methods, a Captum class, or your callable.
+
+    The numbers are those of a study with the same environment, method, question and seed.
+    """
     place = _component("environments", environment, {}) if isinstance(environment, str) else environment
     solver, name = _method(method)
     setting: Setting = place.setting(seed, place.train(seed) if isinstance(place, Trained) else {})
     samples = place.sample(range(n), seed)
-    query = pose(setting, samples, question, ("method", name, seed), Machine())
+    where, how = (str(describe(place)), seed, seed), str(describe(solver))
+    query = pose(setting, samples, question, ("method", how, *where), Machine())
     if hasattr(solver, "fit"):
-        query = replace(query, fitted=fit(solver, setting, question, ("fit", name, seed), Machine()))
-    return Attributed(name, setting, samples, query.question, answer(solver, query), seed)
+        query = replace(query, fitted=fit(solver, setting, question, ("fit", how, *where), Machine()))
+    return Attributed(name, setting, samples, query.question, answer(solver, query), where)
 
 
 @dataclass(frozen=True, eq=False)

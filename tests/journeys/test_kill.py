@@ -78,10 +78,10 @@ def _name(method):
     return "b" if "'b'" in method else "slow"
 
 
-def attributed(lines, settings):
+def attributed(lines):
     """The same of what the diary says was computed."""
     words = [line.split() for line in lines if line.startswith("attribute")]
-    return [(name, int(start), settings[setting]) for _, name, start, setting in words]
+    return [(name, int(start), int(seed)) for _, name, start, seed in words]
 
 
 def torture(folder, kills, workers, finish, ward, seed=0):
@@ -91,14 +91,13 @@ def torture(folder, kills, workers, finish, ward, seed=0):
     from assay.study.study import Study
 
     study = Study.load(folder / "study.toml")
-    settings = {cell.place.setting[:8]: cell.seed for cell in cells(study)}
     assert sum(len(cell.blocks) for cell in cells(study)) >= 60
     moments, struck = random.Random(seed), 0
     for number in range(kills):
         known, before = complete(folder), len(diary.read_text().splitlines()) if diary.exists() else 0
         fault = f"{POINTS[number // 2 % 3]}:{moments.randint(1, 12)}" if number % 2 == 0 else ""
         struck += killed(folder, workers, fault, moments.uniform(0, 0.25))
-        again = set(attributed(diary.read_text().splitlines()[before:] if diary.exists() else [], settings)) & known
+        again = set(attributed(diary.read_text().splitlines()[before:] if diary.exists() else [])) & known
         assert not again, f"computed although complete: {again}"
     interrupted = finish(study, folder / "s", 0)
     reference = finish(study, folder / "reference", 0)

@@ -40,12 +40,9 @@ def differing_rows(left: Evidence, right: Evidence, tolerance: float = 0.0) -> d
 
     Arrays without one row per sample on both sides are left out: that is another contract's business.
     """
-    found = {}
-    for name in left.rows:
-        if name not in right.rows:
-            found[name] = list(range(len(left)))
-        elif len(left[name]) == len(left) and len(right[name]) == len(right) == len(left):
-            found[name] = _rows_apart(left[name], right[name], tolerance)
+    shared = [name for name in left.rows if name in right.rows]
+    whole = [name for name in shared if len(left[name]) == len(right[name]) == len(left) == len(right)]
+    found = {name: _rows_apart(left[name], right[name], tolerance) for name in whole}
     return {name: rows for name, rows in found.items() if rows}
 
 

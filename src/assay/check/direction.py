@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from assay.check.fault import Fault
-from assay.check.metric_case import MANY, MetricCase, noise
+from assay.check.metric_case import FEW, MANY, MetricCase, noise
 from assay.check.site import Site
 
 
@@ -19,6 +19,7 @@ def direction(case: MetricCase) -> Iterator[Fault]:
     metric likes less. Metrics that ask the model are held to the first half only, and only where the blank canvas is
     as good as the true background: elsewhere it is the canvas they measure.
     """
+    case.plain(FEW)
     effect = case.scene(MANY).effect
     judges_by_truth = "truth" in getattr(case.metric, "needs", ())
     if not (judges_by_truth or canvas_is_neutral(case.site)):
@@ -28,8 +29,7 @@ def direction(case: MetricCase) -> Iterator[Fault]:
         return  # defined on no sample
     if truth <= random:
         yield case.fault(direction, f"does not prefer the truth ({_told(case, truth, random)}) to random numbers")
-    wrong = min(_liking(case, -effect) or 0.0, _liking(case, (effect == 0).to(effect)) or 0.0)
-    if judges_by_truth and random <= wrong:
+    if judges_by_truth and random <= (wrong := _least_liked(case, effect)):
         yield case.fault(direction, f"does not prefer random numbers ({_told(case, random, wrong)}) to a wrong map")
 
 
@@ -41,6 +41,11 @@ def canvas_is_neutral(site: Site) -> bool:
     with torch.no_grad():
         answers = site.setting.model(torch.stack([background, torch.zeros_like(background)]))
     return bool(torch.allclose(answers[0], answers[1]))
+
+
+def _least_liked(case: MetricCase, effect: Tensor) -> float:
+    likings = [_liking(case, wrong) for wrong in (-effect, (effect == 0).to(effect))]
+    return min(liking for liking in likings if liking is not None)
 
 
 def _liking(case: MetricCase, attribution: Tensor) -> float | None:

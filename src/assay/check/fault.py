@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
+from assay.check.surroundings import undisturbed
 from assay.core.errors import NotApplicable
 
 
@@ -51,11 +52,12 @@ def examine(case: C, contracts: Sequence[Contract[C]]) -> list[Fault]:
     return [fault for contract in contracts for fault in _examine(case.fresh(), contract)]
 
 
-def _examine(case: C, contract: Contract[C]) -> Iterator[Fault]:
-    try:
-        yield from contract(case)
-    except (NotApplicable, Unanswered):
-        return
-    except Exception as error:
-        place = "".join(traceback.format_tb(error.__traceback__)[-2:]).strip()
-        yield Fault(contract.__name__, case.name, f"stopped with {type(error).__name__}: {error}", place)
+def _examine(case: C, contract: Contract[C]) -> list[Fault]:
+    with undisturbed():
+        try:
+            return list(contract(case))
+        except (NotApplicable, Unanswered):
+            return []
+        except Exception as error:
+            place = "".join(traceback.format_tb(error.__traceback__)[-2:]).strip()
+            return [Fault(contract.__name__, case.name, f"stopped with {type(error).__name__}: {error}", place)]

@@ -8,9 +8,9 @@ from typing import cast
 
 from torch import Tensor
 
-from assay.check.budgets import metered
+from assay.check.budgets import ROWS, metered
 from assay.check.fault import Fault, Unanswered
-from assay.check.site import Site
+from assay.check.site import POOL, Site
 from assay.core.errors import NotApplicable
 from assay.core.machine import Machine
 from assay.core.protocols import Fitted, Method
@@ -19,7 +19,6 @@ from assay.core.question import Question
 from assay.execute.trial import fit, pose
 
 PAIR = (0, 1)
-SEEN_ROWS = 72  # rows through the model that make calls of 64 rows real
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +68,15 @@ class MethodCase:
             raise Unanswered from error
 
     def enough_samples(self) -> int:
-        """So many samples that a model call of 64 rows is filled: few for methods that ask often."""
+        """So many samples that a model call of 64 rows is filled: few for methods that ask often.
+
+        Points per sample fill a call of 8 rows evenly when 2, 4 or 8 samples share it.
+        """
+        query = self.query(PAIR)
         with metered(self.site.setting.model) as meter:
-            self.plain(PAIR)
-        each = max(1, meter.rows // len(PAIR))
-        return min(SEEN_ROWS, max(len(PAIR), -(-SEEN_ROWS // each)))
+            self.method(query)
+        each = meter.rows / len(PAIR)
+        return next((count for count in (2, 4, 8) if count * each >= max(ROWS)), POOL)
 
     def reason(self) -> str:
         """Why the method does not apply here; empty where it does."""

@@ -14,7 +14,7 @@ from assay.check.compare import differing, same_bits, told
 from assay.check.fault import Fault, Unanswered
 from assay.check.method_case import PAIR, MethodCase
 from assay.check.snapshot import changed, snapshot
-from assay.check.surroundings import differences, reseeded, streams, switches, switches_kept
+from assay.check.surroundings import differences, reseeded, streams, switches
 from assay.check.traps import spoiled
 from assay.core.errors import BadAttribution, NotApplicable
 from assay.core.trial import check_attribution
@@ -58,6 +58,7 @@ def rows_independent(case: MethodCase) -> Iterator[Fault]:
 
 def budget(case: MethodCase) -> Iterator[Fault]:
     """1, 8 or 64 rows per model call give the same attribution: memory is no hyper-parameter."""
+    case.plain(PAIR)
     block = range(case.enough_samples())
     plain = case.plain(block)
     for name, machine in budgets(case.query(PAIR).footprint).items():
@@ -114,11 +115,9 @@ def no_global_randomness(case: MethodCase) -> Iterator[Fault]:
 
 def no_global_switches(case: MethodCase) -> Iterator[Fault]:
     """Gradient mode, number format, threads and the like are as before."""
-    with switches_kept():
-        before = switches()
-        case.plain(PAIR)
-        after = switches()
-    for name in differences(before, after):
+    before = switches()
+    case.plain(PAIR)
+    for name in differences(before, switches()):
         yield case.fault(no_global_switches, f"left a switch of the process changed: {name}")
 
 

@@ -18,7 +18,7 @@ from assay.core.question import Question
 from assay.core.rng import Draws
 from assay.core.trial import Scene, Trial, targets_for
 
-FEW = tuple(range(12))
+FEW = tuple(range(8))
 MANY = tuple(range(40))  # two blocks of 16 and a shorter one
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from torch import Tensor, nn
 
 from assay.core.protocols import Environment, Trained
-from assay.core.question import Question
 from assay.core.registry import catalogue, load
 from assay.core.setting import Samples, Setting, Truth
 
@@ -22,6 +22,12 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "color_count": ({"uniform": True}, {"unseen": False}, {"forward": "program"}),
     "pixel_modulo": ({"uniform": True},),
     "tabular_rule": ({"model": "forest"},),
+}
+
+# Variants that show a method or a metric something that the tiny instances do not.
+TELLING: Mapping[str, tuple[str, ...]] = {
+    "methods": ("tabular_rule(model='forest')",),
+    "metrics": ("color_count(unseen=False)", "tabular_rule(model='forest')"),
 }
 
 
@@ -67,16 +73,23 @@ class Opaque(nn.Module):
         return answer.detach()
 
 
-def asked(site: Site) -> Question:
-    """The question as this environment asks it."""
-    return Question().over(site.setting.question)
-
-
-def environments() -> Iterator[tuple[str, Any]]:
-    """The tiny instance of every environment, then its variants, each with a name."""
+def environments() -> dict[str, Any]:
+    """The tiny instance of every environment and its variants, by name."""
+    found: dict[str, Any] = {}
     for name, card in catalogue("environments").items():
-        tiny = load(card.target).tiny()
-        yield name, tiny
+        found[name] = tiny = load(card.target).tiny()
         for changes in VARIANTS.get(name, ()):
             told = ", ".join(f"{key}={value!r}" for key, value in changes.items())
-            yield f"{name}({told})", replace(tiny, **changes)
+            found[f"{name}({told})"] = replace(tiny, **changes)
+    return found
+
+
+def sites(kind: str) -> tuple[str, ...]:
+    """Where methods or metrics are tried: every tiny instance, and the variants that show them something else."""
+    return (*catalogue("environments"), *TELLING[kind])
+
+
+@lru_cache(maxsize=16)
+def site(name: str) -> Site:
+    """The site of this name, set up once."""
+    return Site.of(name, environments()[name])

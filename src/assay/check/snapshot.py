@@ -21,7 +21,7 @@ GLOBAL_HOOKS = (
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """A thing by its identity, plain values by what they are. Holding the thing keeps its identity from being reused."""
+    """A thing by its identity, plain values by what they are; holding it keeps the identity from being reused."""
 
     thing: Any
 
@@ -67,7 +67,10 @@ def _parts(module: nn.Module) -> Iterator[tuple[str, object]]:
         yield name, _seen(value)
     for name, tensor in [*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)]:
         hooks = len(tensor._backward_hooks or ())
-        yield f"{name} (numbers)", Numbers(tensor.detach().clone(), tensor.requires_grad, tensor.grad is not None, hooks)
+        yield (
+            f"{name} (numbers)",
+            Numbers(tensor.detach().clone(), tensor.requires_grad, tensor.grad is not None, hooks),
+        )
 
 
 def _seen(value: Any) -> object:

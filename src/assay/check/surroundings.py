@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
@@ -25,16 +25,28 @@ def streams() -> dict[str, bytes]:
 @contextmanager
 def reseeded(seed: int) -> Iterator[None]:
     """Other global random numbers for a while; afterwards the streams are where they were."""
-    before = torch.get_rng_state(), np.random.get_state(), random.getstate()
-    try:
+    with undisturbed():
         torch.set_rng_state(generator("check", seed).get_state())
         np.random.set_state(np.random.RandomState(seed).get_state())
         random.setstate(random.Random(seed_of("check", seed)).getstate())
         yield
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Whatever happens inside, random streams and switches are afterwards what they were."""
+    before = torch.get_rng_state(), np.random.get_state(), random.getstate()
+    gradients, dtype, threads = torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_num_threads()
+    try:
+        with np.errstate():
+            yield
     finally:
         torch.set_rng_state(before[0])
         np.random.set_state(before[1])
         random.setstate(before[2])
+        torch.set_grad_enabled(gradients)
+        torch.set_default_dtype(dtype)
+        torch.set_num_threads(threads)
 
 
 def switches() -> dict[str, object]:
@@ -50,19 +62,6 @@ def switches() -> dict[str, object]:
     }
 
 
-@contextmanager
-def switches_kept() -> Iterator[None]:
-    """Put the switches back that a bad component could leave on."""
-    gradients, dtype, threads = torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_num_threads()
-    errors = np.geterr()
-    try:
-        yield
-    finally:
-        torch.set_grad_enabled(gradients)
-        torch.set_default_dtype(dtype)
-        torch.set_num_threads(threads)
-        np.seterr(**errors)
-
-
-def differences(before: dict[str, object] | dict[str, bytes], after: dict[str, object] | dict[str, bytes]) -> list[str]:
+def differences(before: Mapping[str, object], after: Mapping[str, object]) -> list[str]:
+    """What is no longer as it was."""
     return [name for name, value in before.items() if after[name] != value]

@@ -16,11 +16,16 @@ def report(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Folder. Default: report/ in the store.")
     ] = None,
+    figures: Annotated[Path | None, typer.Option(help="Folder for pictures of the gallery, one per environment.")] = None,
     as_json: Json = False,
 ) -> None:
     """Write the report of a store: leaderboards, gallery, skips and failures, provenance."""
     page = write(store, output or store / "report")
-    typer.echo(json.dumps({"page": str(page)}) if as_json else f"Report: {page}")
+    drawn = draw(store, figures) if figures else []
+    if as_json:
+        typer.echo(json.dumps({"page": str(page), "figures": [str(path) for path in drawn]}))
+    else:
+        typer.echo("\n".join([f"Report: {page}", *(f"Figure: {path}" for path in drawn)]))
 
 
 def write(store: Path, output: Path) -> Path:
@@ -28,3 +33,10 @@ def write(store: Path, output: Path) -> Path:
     from assay.store.store import Store
 
     return page(Store.open(store, create=False), output)
+
+
+def draw(store: Path, folder: Path) -> list[Path]:
+    from assay.report.gallery import figures
+    from assay.store.store import Store
+
+    return figures(Store.open(store, create=False), folder)

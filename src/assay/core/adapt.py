@@ -29,7 +29,7 @@ class CaptumMethod:
         given: dict[str, Any] = dict(self.params)
         if "baselines" in accepted:
             given.setdefault("baselines", query.baseline)
-        result = explainer.attribute(query.x.clone(), target=query.target, **given)
+        result = explainer.attribute(query.x.clone().requires_grad_(), target=query.target, **given)
         return _tensor(result, query)
 
 

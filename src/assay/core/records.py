@@ -43,7 +43,7 @@ class Record:
 
     @property
     def result(self) -> dict[str, Any]:
-        """What must be equal between two runs of the same thing; a traceback names paths of the machine, so it is out."""
+        """What must be equal between two runs of the same thing. Not the traceback: it names paths of a machine."""
         return {
             "kind": self.kind,
             "key": self.key,

@@ -64,7 +64,7 @@ class Desk:
         """What a metric sees; its randomness knows the metric, the place and the sample, never the method."""
         asked = question.over(setting.question)
         target = targets_for(setting, asked, samples.x, samples.label, self.machine)
-        stream = ("metric", str(metric), place.setting, place.data)
+        stream = ("metric", str(metric), *place.stream)
         return Scene(setting, samples, asked, target, stream, self.machine)
 
     def save(self, arrays: Arrays) -> str:

@@ -69,7 +69,7 @@ def _fit(job: FitJob, records: Records, desk: Desk) -> Made:
     if not hasattr(method, "fit"):
         return Made({}, {})  # a combinator around a method that fits nothing
     setting = desk.setting(job.place, job.model, records)
-    stream = ("fit", str(job.method), job.place.setting)
+    stream = ("fit", str(job.method), *job.place.stream)
     return Made(numpy_arrays(fit(method, setting, job.question, stream, desk.machine)), {"method": str(job.method)})
 
 
@@ -102,7 +102,7 @@ def _attribute(job: TrialJob, records: Records, desk: Desk) -> Made:
     method = desk.component("methods", job.method)
     setting = desk.setting(job.place, job.model, records)
     fitted = desk.tensors(require(records, job.fit)) if job.fit else {}
-    stream = ("method", str(job.method), job.place.setting, job.place.data)
+    stream = ("method", str(job.method), *job.place.stream)
     query = replace(
         pose(setting, desk.samples(job.place, job.block), job.question, stream, desk.machine), fitted=fitted
     )

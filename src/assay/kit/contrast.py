@@ -80,9 +80,11 @@ class Contrast(nn.Module):
 
     def _answer(self, quotient: Quotient, turn: Iterator[Tensor], ratio: float) -> Answer:
         def answer(call: Call, values: Tensor) -> Tensor:
-            reference = next(turn)
-            if len(values) != ratio * len(reference):
-                raise NotApplicable("needs a model that keeps its rows along the first axis")
+            reference = next(turn, None)
+            if reference is None or len(values) != ratio * len(reference):
+                raise NotApplicable(
+                    "needs a model that does the same to every row, and keeps rows along the first axis"
+                )
 
             def rule(call: Call, values: Tensor, grad: Tensor) -> Tensor:
                 return quotient(Step(call, values, reference, len(self.references)), grad)

@@ -60,5 +60,7 @@ def _channels(module: nn.Module, chosen: nn.Module, rows: Tensor, target: Tensor
 
     with watched([chosen], keep), torch.enable_grad():
         scores = module(rows.detach().requires_grad_()).gather(1, target.unsqueeze(1))
-        (gradient,) = torch.autograd.grad(scores.sum(), seen[-1])
+        if not seen:
+            raise NotApplicable("needs a layer that the model uses, and it does not call the chosen one")
+        (gradient,) = torch.autograd.grad(scores.sum(), seen[-1], materialize_grads=True)
     return (gradient.mean(dim=(2, 3), keepdim=True) * seen[-1].detach()).sum(dim=1, keepdim=True)

@@ -26,8 +26,9 @@ class Lrp:
 
     With c = R / value this is a backward pass: layers pass on c * z / (z + epsilon * sign z), activations c * f(z) / z,
     and everything that is linear, or piecewise linear through the origin (ReLU, pooling, sums), its ordinary gradient.
-    The attribution is x * c: input times gradient up to epsilon where all activations are ReLU. Softmax, normalisation
-    by the sample's own statistics and attention have no such rule: not applicable (Captum refuses Softmax, too).
+    The attribution is x * c: input times gradient up to epsilon where all activations are ReLU. Layers are linear ones
+    and convolutions, as modules or functions; a bare matrix product has epsilon 0. Softmax, normalisation by the
+    sample's own statistics and attention have no such rule: not applicable (Captum refuses Softmax, too).
     """
 
     epsilon: float = 1e-9  # keeps small outputs from blowing up; the larger, the fewer contributions survive

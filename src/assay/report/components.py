@@ -36,6 +36,12 @@ class Component:
         """The spec without the parameters that have their default value."""
         return str(Spec(self.spec.name, tuple(pair for pair in self.spec.params if self.changed(*pair))))
 
+    @property
+    def rest(self) -> str:
+        """The card's text without its first line, where that line is a paragraph of its own."""
+        first, _, rest = str(self.card["doc"]).strip().partition("\n")
+        return rest if not rest.strip() or rest.startswith("\n") else f"{first}\n{rest}"
+
     def changed(self, name: str, value: Any) -> bool:
         """Is this not the parameter's default?"""
         defaults = {param["name"]: param["default"] for param in self.card["params"]}

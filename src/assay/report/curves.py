@@ -37,16 +37,16 @@ def curve_panels(reading: Reading) -> tuple[Panel, ...]:
 
 
 def frontier_panels(reading: Reading, costs: Mapping[tuple[str, str], Cost]) -> tuple[Panel, ...]:
-    """The study's first metric against CPU seconds per explanation."""
+    """The study's first metric against CPU time per explanation."""
     looks = strokes(components(reading.run, "methods"))
     panels = []
     for board in reading.result.boards:
         places = {
-            line.method: (costs[board.environment, line.method].seconds, line.cells[board.metrics[0]])
+            line.method: (1e3 * costs[board.environment, line.method].seconds, line.cells[board.metrics[0]])
             for line in board.lines
             if (board.environment, line.method) in costs
         }
-        chart = dots(board.environment, places, looks, "CPU seconds per explanation", board.metrics[0])
+        chart = dots(board.environment, places, looks, "CPU milliseconds per explanation", board.metrics[0])
         panels += [Panel(board.environment, (chart,))] if chart else []
     return tuple(panels)
 

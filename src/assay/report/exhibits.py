@@ -12,10 +12,9 @@ from PIL import Image
 from assay.report.components import Component, by_label
 from assay.report.gallery import BAR_NOTE, MAP_NOTE, caption, diverging, enlarged, picture, span
 from assay.report.reading import Reading
-from assay.report.shown import Shown, shown
+from assay.report.shown import Shown, salient, shown
 from assay.store.artifacts import Array
 
-FEATURES = 24  # of a table that are shown
 BARS = 100.0  # width of a column of bars
 
 
@@ -120,17 +119,11 @@ def _hang_bars(found: Shown, methods: list[Component], folder: Path, index: int)
         x = found.x[sample].ravel()
         columns = [c if isinstance(c, str) else c[sample].ravel() for _, c in _columns(found, methods)]
         weighed = next((column for column in columns if not isinstance(column, str)), x)
-        kept = _kept(weighed)
+        kept = salient(weighed)
         first = _bars(x, kept) if len(x) == len(weighed) else Picture(reason="more than one number per feature")
         pictures = [first, *(Picture(reason=c) if isinstance(c, str) else _bars(c, kept) for c in columns)]
-        names = tuple(found.names[i] if i < len(found.names) else str(i) for i in kept)
+        names = tuple(found.name(index) for index in kept)
         yield Sample(_title(found, sample), tuple(pictures), names, len(weighed) - len(kept))
-
-
-def _kept(weight: Array) -> list[int]:
-    """The features to show, in their order: all, or those that the truth (else the first method) makes most of."""
-    first = np.argsort(-np.abs(weight), kind="stable")[:FEATURES]
-    return sorted(int(index) for index in first)
 
 
 def _bars(values: Array, kept: list[int]) -> Picture:

@@ -138,7 +138,7 @@ def _long_rows(
             "method_spec": specs["methods"][trials["method"]],
             "method_question": questions[trials["method"]],
         }
-        for metric in trials["evidence"]:
+        for metric in (label for label in specs["metrics"] if label in trials["evidence"]):
             named = {**common, "metric": metric, "metric_spec": specs["metrics"][metric]}
             yield from ({**named, **row} for row in _cell_rows(reading, trials, metric))
 

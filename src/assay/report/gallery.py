@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +12,13 @@ from PIL import Image
 from assay.report import sheet
 from assay.report.components import by_label
 from assay.report.reading import read
-from assay.report.shown import Shown, shown
+from assay.report.shown import Shown, salient, shown
 from assay.report.words import slug
 from assay.store.artifacts import Array
 from assay.store.store import Store
 
 SIDE = 168  # least size of a picture in pixels
+STEP = 18  # height of a bar
 MAP_NOTE = (
     "Red raises the explained answer, blue lowers it, white is 0. Every map has a scale of its own: from minus to plus "
     "its largest absolute value. Compare where colour lies, not how strong it is between maps."
@@ -67,7 +68,7 @@ def enlarged(image: Image.Image, least: int = SIDE) -> Image.Image:
     return image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST)
 
 
-def bars(values: Array, height: int = 14, width: int = SIDE) -> Image.Image:
+def bars(values: Array, height: int = STEP, width: int = SIDE) -> Image.Image:
     """A row of numbers as bars to either side of a middle line, longest for the largest absolute value."""
     largest = float(np.abs(values).max()) or 1.0
     canvas = Image.new("RGB", (width, height * len(values)), "white")
@@ -102,32 +103,39 @@ def figures(store: Store, folder: Path) -> list[Path]:
     return paths
 
 
-def strip(found: Shown, methods: Sequence[str], controls: set[str] | None = None) -> Image.Image:
+def strip(found: Shown, methods: Sequence[str], controls: Collection[str] = ()) -> Image.Image:
     """A contact sheet: a row per sample, a column for the input, the truth and each method."""
     if found.x is None or found.maps is None:
         return sheet.message(found.environment, found.reason)
-    maps = {method: found.maps[method] for method in methods if method in found.maps}
     truth = {} if found.truth is None else {"truth": found.truth}
-    inputs = _inputs(found)
-    rows = [
-        [inputs[sample], *(_tile(found.kind, column, sample) for column in (*truth.values(), *maps.values()))]
-        for sample in range(len(found))
-    ]
-    heads = ["input", *truth, *(f"{name}\n(control)" if name in (controls or ()) else name for name in maps)]
-    note = MAP_NOTE if found.kind == "image" else BAR_NOTE
-    return sheet.compose(found.environment, heads, rows, list(found.classes), note)
-
-
-def _inputs(found: Shown) -> list[sheet.Tile]:
-    assert found.x is not None
+    maps = {method: found.maps[method] for method in methods if method in found.maps}
+    columns = [*truth.values(), *maps.values()]
+    heads = ["input", *truth, *(f"{name}\n(control)" if name in controls else name for name in maps)]
     if found.kind == "image":
         ends = span(found.x)
-        return [(enlarged(picture(x, ends)), "") for x in found.x]
-    return [_tile(found.kind, found.x.reshape(len(found), -1), sample) for sample in range(len(found))]
+        rows = [_image_row(picture(x, ends), columns, sample) for sample, x in enumerate(found.x)]
+        return sheet.compose(found.environment, heads, rows, found.classes, MAP_NOTE)
+    rows = [_bar_row(found, columns, sample) for sample in range(len(found))]
+    return sheet.compose(found.environment, ["feature", *heads], rows, found.classes, BAR_NOTE)
 
 
-def _tile(kind: str, column: Array | str, sample: int) -> sheet.Tile:
-    if isinstance(column, str):
-        return (None, column)
-    image = enlarged(diverging(column[sample])) if kind == "image" else bars(column[sample].ravel())
-    return (image, caption(column[sample]))
+def _image_row(x: Image.Image, columns: Sequence[Array | str], sample: int) -> list[sheet.Tile]:
+    return [
+        (enlarged(x), ""),
+        *(_tile(column, sample, lambda values: enlarged(diverging(values))) for column in columns),
+    ]
+
+
+def _bar_row(found: Shown, columns: Sequence[Array | str], sample: int) -> list[sheet.Tile]:
+    assert found.x is not None
+    x = found.x.reshape(len(found), -1)
+    known = next((column for column in columns if not isinstance(column, str)), x)
+    kept = salient(known[sample].ravel())
+    first: Array | str = x if x.shape[1] == known[sample].size else "more than one number per feature"
+    names = sheet.labels([found.name(index) for index in kept], STEP, SIDE)
+    tiles = [_tile(column, sample, lambda values: bars(values.ravel()[kept])) for column in (first, *columns)]
+    return [(names, ""), *tiles]
+
+
+def _tile(column: Array | str, sample: int, draw: Callable[[Array], Image.Image]) -> sheet.Tile:
+    return (None, column) if isinstance(column, str) else (draw(column[sample]), caption(column[sample]))

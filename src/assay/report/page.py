@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from assay.report import words
 from assay.report.components import KINDS, components, inner_cards
@@ -44,6 +44,7 @@ def _context(reading: Reading, output: Path) -> dict[str, Any]:
         "curves": curve_panels(reading),
         "exhibits": exhibits(reading, output),
         "groups": groups(reading),
+        "failed": len(reading.result.failed()),
         "gaps": gaps(reading),
         "costs": spent,
         "frontiers": frontier_panels(reading, spent),
@@ -123,4 +124,4 @@ def _coded(text: str) -> Markup:
 
 def breakable(label: str) -> Markup:
     """A label that may be wrapped after a mark, where its column is narrow."""
-    return Markup("").join(escape(piece) + Markup("<wbr>") for piece in re.split(r"(?<=[_(=,])", label))
+    return Markup("<wbr>").join(re.split(r"(?<=[_(=,])", label))

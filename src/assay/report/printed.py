@@ -19,6 +19,7 @@ _TEX = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
+    **{letter: f"{{{letter}}}" for letter in "[]*"},  # after the end of a line these would be its options
     **{letter: f"\\{letter}" for letter in "&%$#_"},
 }
 NOTE = "95 % bootstrap intervals in brackets; bold: best of its column; (control): knows nothing about the model."
@@ -119,7 +120,8 @@ def _tex_table(result: Result, board: Board) -> str:
 def _tex_lines(result: Result, board: Board) -> Iterator[str]:
     labels = _labels(result)
     for line in board.lines:
-        cells = [_text(board, metric, line.cells[metric], _tex_bold, _tex_small) for metric in board.metrics]
+        texts = (_text(board, metric, line.cells[metric], _tex_bold, _tex_small) for metric in board.metrics)
+        cells = [re.sub(r"-(?=\d)", "$-$", text) for text in texts]
         mean = "" if line.mean_rank is None else f"{line.mean_rank:.1f}"
         yield f"    {' & '.join([escape_tex(labels[line.method]), *cells, mean])} \\\\"
 

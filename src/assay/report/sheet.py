@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from textwrap import wrap
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -50,6 +50,16 @@ def message(title: str, text: str) -> Image.Image:
     return canvas
 
 
+def labels(names: Sequence[str], step: int, width: int) -> Image.Image:
+    """Names one below the other, set to the right; what is too long is cut."""
+    canvas = Image.new("RGB", (width, step * len(names)), PAPER)
+    draw = ImageDraw.Draw(canvas)
+    for index, name in enumerate(names):
+        text = _wrapped(name, width - 8, SMALL)[0]
+        draw.text((width - 4, (index + 0.5) * step), text, fill=INK, font=font(SMALL), anchor="rm")
+    return canvas
+
+
 def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     return ImageFont.load_default(size)
 
@@ -87,5 +97,15 @@ def _folded(text: str, width: int, size: int) -> str:
 
 
 def _wrapped(text: str, width: int, size: int) -> list[str]:
-    """Lines that fit, by the mean width of a letter of the default font."""
-    return wrap(text, max(6, int(width / (size * 0.53))), break_long_words=True) or [""]
+    """Lines that fit; a word breaks after a mark such as ``_`` or ``(``, or where it must."""
+    letters, lines = font(size), [""]
+    for piece in re.findall(r"[^\s_(=,]*[_(=,]*\s*", text):
+        if letters.getlength((lines[-1] + piece).rstrip()) <= width:
+            lines[-1] += piece
+            continue
+        lines += [""] if lines[-1] else []
+        for letter in piece:
+            if letters.getlength((lines[-1] + letter).rstrip()) > width:
+                lines.append("")
+            lines[-1] += letter
+    return [line.rstrip() for line in lines]

@@ -13,6 +13,8 @@ from assay.core.records import Record
 from assay.report.reading import Reading, Trials
 from assay.store.artifacts import Array
 
+FEATURES = 24  # of a table that are shown
+
 
 @dataclass(frozen=True, eq=False)
 class Shown:
@@ -26,6 +28,9 @@ class Shown:
     truth: Array | None = None  # (n, *features)
     maps: Mapping[str, Array | str] | None = None  # by method: (n, *features), or why there is none
     reason: str = ""  # why there is nothing to show
+
+    def name(self, feature: int) -> str:
+        return self.names[feature] if feature < len(self.names) else str(feature)
 
     def __len__(self) -> int:
         return 0 if self.x is None else len(self.x)
@@ -56,6 +61,12 @@ def _shown(reading: Reading, environment: str, key: str) -> Shown:
         arrays["effect"][:count] if "effect" in arrays else None,
         {trials["method"]: _maps(reading, trials, count, record) for trials in cells},
     )
+
+
+def salient(weight: Array) -> list[int]:
+    """The features to show, in their order: all of them, or those that weigh most where there are many."""
+    first = np.argsort(-np.abs(weight), kind="stable")[:FEATURES]
+    return sorted(int(index) for index in first)
 
 
 def _classes(labels: Array, names: list[str]) -> tuple[str, ...]:

@@ -52,15 +52,6 @@ class Index:
         where, values = ("1", []) if kind is None else ("kind = ?", [kind])
         return self._select(f"{where} ORDER BY kind, key", values)
 
-    def answered(self, key: str) -> bool:
-        """Does a record that is ok or skipped count for a key?"""
-        query = "SELECT 1 FROM records WHERE key = ? AND answer"
-        return self._run(lambda db: db.execute(query, [key]).fetchone()) is not None
-
-    def all_answered(self) -> set[str]:
-        """The keys for which a record counts that is ok or skipped."""
-        return self._run(lambda db: {key for (key,) in db.execute("SELECT key FROM records WHERE answer")})
-
     def damaged(self) -> int:
         """How many damaged lines the logs have."""
         return self._run(lambda db: int(db.execute("SELECT TOTAL(damaged) FROM logs").fetchone()[0]))

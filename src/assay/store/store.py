@@ -78,14 +78,11 @@ class Store:
         return {entry.record.key: entry.record for entry in self.index.get_many(keys)}
 
     def has(self, key: str) -> bool:
-        """Is there an answer, ok or skipped?"""
-        fresh = self._fresh.get(key)
-        return (fresh is not None and fresh.record.status != "failed") or self.index.answered(key)
-
-    def done(self) -> set[str]:
-        """All keys with an answer: what a run does not need to do again."""
-        self._settle()
-        return self.index.all_answered()
+        """Is there an answer, ok or skipped, with its arrays in place?"""
+        record = self.get(key)
+        if record is None or record.status == "failed":
+            return False
+        return not record.arrays or self.arrays.has(record.arrays)
 
     def records(self, kind: str | None = None) -> list[Record]:
         """All records, or those of a kind, ordered by kind and key."""

@@ -38,6 +38,11 @@ class Place:
         return _key("model", environment=identity("environments", self.environment), seed=self.seed)
 
     @property
+    def stream(self) -> tuple[str | int, ...]:
+        """What random numbers depend on here: not on the source, so that a new comment changes no number."""
+        return (str(self.environment), self.seed, self.data_seed)
+
+    @property
     def data(self) -> str:
         return _key("data", environment=identity("environments", self.environment), seed=self.data_seed)
 

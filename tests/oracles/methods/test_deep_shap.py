@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import captum.attr
 import pytest
 import torch
@@ -86,6 +88,19 @@ def test_a_background_is_the_mean_of_single_references(x, net):
     query = fitted(method, ask(net, x, "probability"))
     singles = [one_by_one(ask(net, x, "probability", baseline=start)) for start in query.fitted["background"]]
     assert_close(method(query), torch.stack(singles).mean(0), rtol=1e-5, atol=1e-5)
+
+
+def test_the_background_is_drawn_from_the_reference_once_each():
+    query = ask(mlp(), data(2, 6))
+    reference = [tuple(row) for row in query.setting.reference.x.tolist()]
+    drawn = [tuple(row) for row in fitted(DeepShap(background=20), query).fitted["background"].tolist()]
+    assert len(set(drawn)) == 20
+    assert set(drawn) < set(reference)
+    assert drawn != reference[:20]
+    other = fitted(DeepShap(background=20), replace(query, stream=("test", 1))).fitted["background"]
+    assert [tuple(row) for row in other.tolist()] != drawn
+    with pytest.raises(NotApplicable, match="needs 33 reference rows, and there are 32"):
+        fitted(DeepShap(background=33), query)
 
 
 def test_a_baseline_per_sample_is_paired_with_its_sample(net, x):
@@ -261,5 +276,18 @@ def test_a_model_that_moves_its_rows_is_refused():
         def forward(self, x):
             return self.layers[4](torch.relu(self.layers[2](torch.relu(self.layers[0](x)).T.T)).T.relu().T)
 
-    with pytest.raises(NotApplicable, match="keeps its rows along the first axis"):
+    with pytest.raises(NotApplicable, match="keeps rows along the first axis"):
         DeepShap()(ask(Moving(), data(5, 6)))
+
+
+def test_a_model_that_branches_on_its_input_is_refused():
+    class Branching(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = mlp()
+
+        def forward(self, x):
+            return self.layers(x).relu() if x.abs().sum() > 0 else self.layers(x)
+
+    with pytest.raises(NotApplicable, match="does the same to every row"):
+        DeepShap()(ask(Branching(), data(2, 6)))

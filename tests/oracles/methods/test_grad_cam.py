@@ -86,3 +86,19 @@ def test_tables_and_flat_networks_have_no_map():
         GradCam()(ask(flat, data(2, 2, 8, 8)))
     with pytest.raises(NotApplicable, match="does not return an image"):
         GradCam("head.0")(ask(cnn(), data(2, 2, 8, 8)))
+
+
+def test_a_layer_off_the_way_gets_zeros_and_one_that_never_runs_is_refused():
+    class Aside(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.used, self.aside, self.idle = cnn(), nn.Conv2d(2, 2, 3), nn.Conv2d(2, 2, 3)
+
+        def forward(self, x):
+            self.aside(x)
+            return self.used(x)
+
+    query = ask(Aside(), data(2, 2, 8, 8))
+    assert torch.equal(GradCam("aside")(query), torch.zeros(2, 8, 8))
+    with pytest.raises(NotApplicable, match="does not call the chosen one"):
+        GradCam("idle")(query)

@@ -30,8 +30,8 @@ def test_rows_go_to_the_samples_they_belong_to(query, path):
 
 
 def test_too_few_rows_are_an_answer(query, path):
-    with pytest.raises(NotApplicable, match=r"needs a row for sample 4, and 'short' in .* has 3"):
-        Precomputed(path, "short")(query)
+    with pytest.raises(NotApplicable, match=r"needs a row for sample 3, and 'short' in .* has 3"):
+        Precomputed(path, "short")(rows(query, slice(0, 4)))
     assert Precomputed(path, "short")(rows(query, slice(0, 3))).shape == (3, 6)
 
 

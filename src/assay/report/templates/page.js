@@ -1,4 +1,6 @@
-// Click a column's head to order a leaderboard by it; without JavaScript the first metric decides.
+// Everything can be read without JavaScript; this only adds comfort.
+
+// Click a column's head to order a leaderboard by it.
 for (const table of document.querySelectorAll("table.board")) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {
@@ -16,3 +18,11 @@ for (const table of document.querySelectorAll("table.board")) {
     });
   });
 }
+
+// A link to a component opens its card.
+const open = () => {
+  const found = document.getElementById(location.hash.slice(1));
+  if (found instanceof HTMLDetailsElement) found.open = true;
+};
+addEventListener("hashchange", open);
+open();

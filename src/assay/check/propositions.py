@@ -1,0 +1,88 @@
+"""What makes a truth true: every feature with an effect has one, and equal features have equal effects.
+
+These are propositions 3.1 and 3.2 of AttributionLab (Zhang et al., 2023), tried on every feature of a few samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from assay.check.environment_case import SEED, EnvironmentCase
+from assay.check.fault import Fault
+from assay.core.features import Features
+
+SAMPLES = (0, 1)
+Function = Callable[[Tensor], Tensor]
+
+
+def sensitivity(case: EnvironmentCase) -> Iterator[Fault]:
+    """Proposition 3.1: taking away a feature that has an effect changes the answer; so does adding one to an image."""
+    for what, before, after, features in _moves(case):
+        still = (after == before).all(dim=1)
+        if bool(still.any()):
+            yield case.fault(sensitivity, f"does not answer differently after {what}", _listed(features[still]))
+
+
+def symmetry(case: EnvironmentCase) -> Iterator[Fault]:
+    """Proposition 3.2: in a designed network every feature that moves the answer moves one output, by exactly 1.
+
+    Counts that are taken modulo N wrap around: there 1 - N is one step, too.
+    """
+    if not case.designed:
+        return
+    wrap = getattr(case.environment, "modulus", 2) - 1
+    for what, before, after, features in _moves(case):
+        moved = (after - before).abs()
+        steps = ((moved == 1) | (moved == wrap)).sum(dim=1)
+        odd = (moved > 0).any(dim=1) & ~((steps == 1) & ((moved > 0).sum(dim=1) == 1))
+        if bool(odd.any()):
+            yield case.fault(symmetry, f"does not move one output by exactly 1 after {what}", _listed(features[odd]))
+
+
+def _moves(case: EnvironmentCase) -> Iterator[tuple[str, Tensor, Tensor, Tensor]]:
+    """What was done, the answer before (C,), the answers after (n, C), and to which features it was done (n,)."""
+    samples, background = case.sample(SAMPLES), case.setting.background
+    if not hasattr(case.environment, "program") or samples.truth is None or background is None:
+        return
+    for index, x in enumerate(samples.x):
+        effect = samples.truth.effect[index].flatten()
+        for name, function in _functions(case).items():
+            true = effect.nonzero().flatten()
+            yield f"taking a true feature away ({name})", *_answers(function, x, _put(case, x, background, true)), true
+            for value in _values(case, x, true):
+                idle = (effect == 0).nonzero().flatten()
+                yield f"adding a feature ({name})", *_answers(function, x, _put(case, x, value, idle)), idle
+
+
+def _functions(case: EnvironmentCase) -> dict[str, Function]:
+    environment = case.environment
+    found: dict[str, Function] = {"program": lambda x: environment.program(x, SEED)}
+    return {**found, "network": environment.network(SEED)} if case.designed else found
+
+
+def _put(case: EnvironmentCase, x: Tensor, value: Tensor, features: Tensor) -> Tensor:
+    """Copies of x (n, *entries), in each of which one of the features has the value."""
+    known: Features = case.setting.features
+    count = int(torch.tensor(known.shape).prod())
+    here = torch.eye(count, dtype=torch.bool)[features].view(-1, *known.shape)
+    return torch.where(known.expand(here), value, x)
+
+
+def _values(case: EnvironmentCase, x: Tensor, true: Tensor) -> list[Tensor]:
+    """The values that true features of an image have, each as an image of that value; none for tables."""
+    if not case.designed or case.setting.kind != "image":
+        return []
+    return [value[:, None, None] for value in x.flatten(1)[:, true].unique(dim=1).T]
+
+
+def _answers(function: Function, x: Tensor, points: Tensor) -> tuple[Tensor, Tensor]:
+    with torch.no_grad():
+        return function(x[None])[0], function(points)
+
+
+def _listed(features: Tensor, limit: int = 5) -> str:
+    more = f" and {len(features) - limit} more" if len(features) > limit else ""
+    return f"features {', '.join(map(str, features[:limit].tolist()))}{more}"

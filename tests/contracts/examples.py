@@ -1,0 +1,57 @@
+"""Which specs the contracts are tried on: every component of the catalogue, combinators also around other methods."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import numpy as np
+
+from assay.check.method_case import MethodCase
+from assay.check.metric_case import MetricCase
+from assay.check.site import POOL, site
+from assay.core.build import build
+from assay.core.registry import catalogue, resolve
+from assay.core.shapes import wants_component
+from assay.core.spec import Spec
+
+# Parameters that a component needs, or that save time; everything else is tried with its defaults.
+EXAMPLES = {
+    "integrated_gradients": "integrated_gradients(steps=16)",
+    "precomputed": "precomputed(path='{rows}')",
+    "sensitivity_n": "sensitivity_n(sizes=4, sets=20)",
+    "smoothed": "smoothed(samples=4)",
+}
+INNER = ("agop", "random_map")  # one that fits, and one that draws numbers and answers per feature
+
+
+def specs(kind: str) -> list[str]:
+    """Every component of a kind, and every combinator around other components."""
+    found = []
+    for name, card in catalogue(kind).items():
+        found.append(EXAMPLES.get(name, name))
+        takes = [param.name for param in card.params if wants_component(param.annotation) == "methods"]
+        found += [f"{name}({', '.join(f'{param}={inner}' for param in takes)})" for inner in INNER if takes]
+    return found
+
+
+def method_case(spec: str, place: str) -> MethodCase:
+    return MethodCase(spec, _built("methods", spec.format(rows=_rows(place))), site(place))
+
+
+def metric_case(spec: str, place: str) -> MetricCase:
+    return MetricCase(spec, _built("metrics", spec), site(place))
+
+
+def _built(kind: str, spec: str) -> object:
+    return build(kind, resolve(kind, Spec.parse(spec)))
+
+
+@lru_cache(maxsize=16)
+def _rows(place: str) -> Path:
+    """A file of attributions for a site's samples."""
+    path = Path(mkdtemp(prefix="assay-contracts-")) / "rows.npz"
+    shape = site(place).setting.features.shape
+    np.savez(path, attribution=np.random.default_rng(0).normal(size=(POOL, *shape)).astype(np.float32))
+    return path

@@ -1,0 +1,53 @@
+"""Every method keeps its promises wherever it applies, and applies somewhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from contracts.examples import method_case, specs
+
+from assay.check.budgets import ROWS, budgets, metered
+from assay.check.fault import examine
+from assay.check.method_case import PAIR
+from assay.check.methods import CONTRACTS
+from assay.check.site import sites
+from assay.core.registry import catalogue, resolve
+from assay.core.spec import Spec
+
+SPECS = specs("methods")
+SITES = sites("methods")
+
+
+@pytest.mark.parametrize("place", SITES)
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_method_keeps_its_promises(spec: str, place: str) -> None:
+    faults = examine(method_case(spec, place), CONTRACTS)
+    assert not faults, "\n".join(map(str, faults))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_method_applies_somewhere(spec: str) -> None:
+    reasons = [method_case(spec, place).reason() for place in SITES]
+    assert "" in reasons, reasons
+
+
+def test_every_method_is_tried() -> None:
+    tried = {Spec.parse(spec.format(rows="rows.npz")).name for spec in SPECS}
+    assert tried == set(catalogue("methods"))
+    for spec in SPECS:
+        resolve("methods", Spec.parse(spec))  # SpecError names a parameter that needs a value in EXAMPLES
+
+
+@pytest.mark.parametrize("spec", ["gradient", "occlusion", "integrated_gradients(steps=16)"])
+@pytest.mark.parametrize("place", SITES[:3])
+def test_calls_of_1_8_and_64_rows_are_real(spec: str, place: str) -> None:
+    case = method_case(spec, place).fresh()
+    kind = "forward" if spec == "occlusion" else "gradient"
+    samples = range(case.enough_samples())
+    for rows in ROWS:
+        machine = budgets(case.query(PAIR).footprint)[f"{rows} rows a {'forward' if rows == 1 else kind} pass"]
+        query = replace(case.query(samples), machine=machine)
+        with metered(case.site.setting.model) as meter:
+            case.method(query)
+        assert max(meter.calls) == rows

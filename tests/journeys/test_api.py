@@ -1,0 +1,63 @@
+"""What ``import assay`` offers agrees with what a study computes."""
+
+import numpy as np
+import pytest
+
+import assay
+from assay.core.question import Question
+from assay.store.store import Store
+from assay.study.study import read
+
+PLACES = {"color_count(side=16, sizes=(3, 6))": 8, "tabular_rule(d=4, informative=2, train_rows=32, epochs=1)": 8}
+METHODS = ("random_map", "smoothed(of=gradient(), samples=3)", "deep_shap", "occlusion(stride=4)")
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("method", METHODS)
+def test_an_attribution_by_hand_is_the_study_s_own(place, method, tmp_path, finish):
+    study = read({"environments": [place], "methods": [method], "metrics": ["insertion(ties='random')"],
+                  "samples": 8, "seeds": [3]}, "one")  # fmt: skip
+    finish(study, tmp_path / "s")
+    store = Store.open(tmp_path / "s")
+    (trial,), (score,) = store.records("trial"), store.records("score")
+    found = assay.attribute(place, method, n=8, seed=3)
+    np.testing.assert_array_equal(store.load(trial)["attribution"], found.attribution.numpy())
+    assert found.score("insertion", ties="random").value == score.data["value"]
+
+
+def test_a_question_can_be_asked_differently():
+    place = assay.environment("color_count", side=16, sizes=(3, 6))
+    plain = assay.attribute(place, "gradient", n=2)
+    logit = assay.attribute(place, "gradient", n=2, question=Question(readout="logit"))
+    assert "probability of the label" in repr(plain)
+    assert not np.allclose(plain.attribution, logit.attribution)
+
+
+def test_a_captum_class_and_a_callable_are_methods():
+    from captum.attr import Saliency
+
+    place = assay.environment("color_count", side=16, sizes=(3, 6))
+    ours = assay.attribute(place, "absolute(of=gradient())", n=4)
+    np.testing.assert_allclose(assay.attribute(place, Saliency, n=4).attribution, ours.attribution, rtol=1e-5)
+    named = assay.attribute(place, lambda model, inputs, targets: inputs, n=4)
+    np.testing.assert_array_equal(named.attribution, named.samples.x)
+
+
+def test_a_refuted_method_fails_as_a_test_fails():
+    place = assay.environment("color_count", side=16, sizes=(3, 6))
+    assay.assert_faithful("input_x_gradient", place, gamma=0.5)
+    with pytest.raises(AssertionError, match=r"refuted: f1: 0\.\d+ .* below gamma = 0.5"):
+        assay.assert_faithful("constant", place, gamma=0.5)
+
+
+def test_the_picture_shows_input_truth_and_attribution(capsys):
+    trial = assay.attribute(assay.environment("pixel_modulo", side=24, modulus=5), "lrp", n=2)
+    picture = trial.show()
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert picture.width > 300
+    assert trial._repr_png_().startswith(b"\x89PNG")
+
+
+def test_an_unknown_name_of_the_package_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'attribut'"):
+        _ = assay.attribut
