@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 __all__ = ["AssayError", "NotApplicable", "assert_faithful", "attribute", "environment", "run"]
@@ -10,13 +11,9 @@ __all__ = ["AssayError", "NotApplicable", "assert_faithful", "attribute", "envir
 def __getattr__(name: str) -> Any:
     """Names are resolved when they are first used: ``import assay`` imports no torch."""
     if name in ("AssayError", "NotApplicable"):
-        from assay.core import errors
-
-        return getattr(errors, name)
+        return getattr(import_module("assay.core.errors"), name)
     if name in __all__:
-        from assay import api
-
-        return getattr(api, name)
+        return getattr(import_module("assay.api"), name)
     raise AttributeError(f"module 'assay' has no attribute {name!r}")
 
 

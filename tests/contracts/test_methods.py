@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from contracts.examples import method_case, specs
 
 from assay.check.budgets import ROWS, budgets, metered
 from assay.check.fault import examine
@@ -14,6 +13,7 @@ from assay.check.methods import CONTRACTS
 from assay.check.site import sites
 from assay.core.registry import catalogue, resolve
 from assay.core.spec import Spec
+from contracts.examples import method_case, specs
 
 SPECS = specs("methods")
 SITES = sites("methods")

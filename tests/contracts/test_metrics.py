@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from contracts.examples import metric_case, specs
 
 from assay.check.fault import examine
 from assay.check.metrics import CONTRACTS
 from assay.check.site import sites
 from assay.core.registry import catalogue
 from assay.core.spec import Spec
+from contracts.examples import metric_case, specs
 
 SPECS = specs("metrics")
 SITES = sites("metrics")

@@ -1,6 +1,9 @@
 """Nothing is computed twice: what is in the store is reused, whatever is added to the study."""
 
+import numpy as np
 import pytest
+
+from assay.store.store import Store
 
 WORKERS = (1, 2)
 
@@ -65,3 +68,16 @@ def test_a_different_parameter_is_a_different_trial(ward, finish, tmp_path, diar
     diary.new()
     finish(ward(methods=["integrated_gradients(steps=5)"]), tmp_path / "s")
     assert diary.kinds()["call"] > 0
+
+
+def test_precomputed_arrays_are_known_by_their_content(ward, finish, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    study = ward(methods=["precomputed(path='maps.npz')"], metrics=["f1"])
+    values = []
+    for level in (1.0, 2.0, 1.0):
+        maps = np.zeros((16, 5), dtype=np.float32)
+        maps[:, 0], maps[:, 1] = level, 1.0
+        np.savez("maps.npz", attribution=maps)
+        finish(study, tmp_path / "s")
+        values.append(len(Store.open(tmp_path / "s").records("trial")))
+    assert values == [4, 8, 8]

@@ -7,7 +7,7 @@ memory budget, randomness. A method sees tensors of shape (*K, B, *entries) and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import torch
@@ -75,6 +75,23 @@ class Query:
         for start in range(0, count, size):
             yield slice(start, min(start + size, count))
 
+    def blocks(self, copies: int = 1) -> Iterator[Query]:
+        """The same question about some samples at a time: as many as fit one call that keeps gradients, each
+        ``copies`` times."""
+        size = max(1, self.machine.rows(self.footprint.gradient) // copies)
+        for start in range(0, len(self.x), size):
+            yield self.about(slice(start, start + size))
+
+    def about(self, rows: slice) -> Query:
+        """The same question about some of the samples."""
+        return replace(
+            self,
+            x=self.x[rows],
+            target=self.target[rows],
+            baseline=self.baseline[rows],
+            indices=self.indices[rows],
+        )
+
     def score_each(self, count: int, points: Callable[[slice], Tensor]) -> Tensor:
         """Scores (count, B) of points that are made part by part."""
         return torch.cat([self.score(points(part)) for part in self.parts(count)])
@@ -111,5 +128,7 @@ def _gradient(module: nn.Module, rows: Tensor, target: Tensor) -> Tensor:
     rows = rows.detach().requires_grad_()
     with torch.enable_grad():
         scores = module(rows).gather(1, target.unsqueeze(1))
-        (gradient,) = torch.autograd.grad(scores.sum(), rows)
+        (gradient,) = torch.autograd.grad(
+            scores.sum(), rows, materialize_grads=True
+        )  # zeros where nothing depends on x
     return gradient

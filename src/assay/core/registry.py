@@ -5,6 +5,7 @@ Everything here reads source; ``core/build.py`` makes the component itself.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 from collections.abc import Mapping
@@ -91,8 +92,12 @@ def resolve(kind: str, spec: Spec) -> Spec:
 
 def identity(kind: str, spec: Spec) -> dict[str, Any]:
     """What a resolved spec contributes to a key: names, values, and the revision of every component in it."""
-    params = {name: _identity_inner(kind, value) for name, value in spec.params}
-    return {"name": spec.name, "revision": card(kind, spec.name).revision, "params": params}
+    found = card(kind, spec.name)
+    files = {param.name for param in found.params if param.annotation == "File"}
+    params = {
+        name: _file_digest(str(value)) if name in files else _identity_inner(kind, value) for name, value in spec.params
+    }
+    return {"name": spec.name, "revision": found.revision, "params": params}
 
 
 def load(target: str) -> Any:
@@ -125,7 +130,6 @@ def _foreign_card(kind: str, target: str, name: str) -> Card:
 
 
 def _source_of(target: str) -> str:
-    import hashlib
     import inspect
 
     path = inspect.getsourcefile(load(target))
@@ -150,6 +154,11 @@ def _resolve_inner(kind: str, value: Value, annotation: str) -> Value:
     if isinstance(value, tuple):
         return tuple(_resolve_inner(kind, item, annotation) for item in value)
     return value
+
+
+def _file_digest(path: str) -> str:
+    file = Path(path)
+    return f"sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}" if file.is_file() else f"missing:{path}"
 
 
 def _identity_inner(kind: str, value: Value) -> Any:

@@ -59,7 +59,7 @@ def _fits_name(value: Value, name: str) -> bool:
             return isinstance(value, int | float) and not isinstance(value, bool)
         case "bool":
             return isinstance(value, bool)
-        case "str":
+        case "str" | "File":
             return isinstance(value, str)
         case "tuple":
             return isinstance(value, tuple)

@@ -20,6 +20,8 @@ from assay.core.errors import SpecError
 
 Value: TypeAlias = Union[None, bool, int, float, str, tuple["Value", ...], "Spec"]
 
+File: TypeAlias = str  # annotates a parameter that is a path: a key holds the digest of the file's content
+
 _TARGET = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 _STRING = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import torch
@@ -59,7 +59,7 @@ class DeepShap:
         references = query.fitted["background"] if self.background else query.baseline
         if self.background or bool((references == references[:1]).all()):
             return self._mean(query, references if self.background else references[:1])
-        return torch.cat([self._paired(block) for block in _blocks(query)])
+        return torch.cat([self._paired(block) for block in query.blocks(copies=2)])
 
     def _mean(self, query: Query, references: Tensor) -> Tensor:
         """Every sample against every reference."""
@@ -84,17 +84,3 @@ class DeepShap:
         softmax = centred_secant if self.softmax == "captum" else smooth_secant
         rules = {PIECES: secant, CURVES: smooth_secant, POOLS: largest, ("softmax",): softmax}
         return {name: rule for names, rule in rules.items() for name in names}
-
-
-def _blocks(query: Query) -> Iterator[Query]:
-    """Some samples at a time: as many as fit one call together with their baselines."""
-    size = max(1, query.machine.rows(query.footprint.gradient) // 2)
-    for start in range(0, len(query.x), size):
-        rows = slice(start, start + size)
-        yield replace(
-            query,
-            x=query.x[rows],
-            target=query.target[rows],
-            baseline=query.baseline[rows],
-            indices=query.indices[rows],
-        )

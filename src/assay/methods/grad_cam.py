@@ -31,9 +31,7 @@ class GradCam:
         if query.setting.kind != "image":
             raise NotApplicable("needs a convolutional layer")
         chosen = layer(query.setting.model, self.layer or query.setting.hints.get("grad_cam") or _last_map(query))
-        size = query.machine.rows(query.footprint.gradient)
-        pairs = zip(torch.split(query.x, size), torch.split(query.target, size), strict=True)
-        maps = torch.cat([_channels(query.module, chosen, rows, target) for rows, target in pairs])
+        maps = torch.cat([_channels(block, chosen) for block in query.blocks()])
         maps = maps.clamp(min=0) if self.relu else maps
         return interpolate(maps, query.setting.features.shape, mode="bilinear", align_corners=False).squeeze(1)
 
@@ -48,7 +46,7 @@ def _last_map(query: Query) -> str:
     return maps[-1]
 
 
-def _channels(module: nn.Module, chosen: nn.Module, rows: Tensor, target: Tensor) -> Tensor:
+def _channels(query: Query, chosen: nn.Module) -> Tensor:
     """The weighted sum of the layer's channels: (N, 1, h, w)."""
     seen: list[Tensor] = []
 
@@ -59,7 +57,7 @@ def _channels(module: nn.Module, chosen: nn.Module, rows: Tensor, target: Tensor
         return output.clone()  # what comes next may work in place
 
     with watched([chosen], keep), torch.enable_grad():
-        scores = module(rows.detach().requires_grad_()).gather(1, target.unsqueeze(1))
+        scores = query.module(query.x.detach().requires_grad_()).gather(1, query.target.unsqueeze(1))
         if not seen:
             raise NotApplicable("needs a layer that the model uses, and it does not call the chosen one")
         (gradient,) = torch.autograd.grad(scores.sum(), seen[-1], materialize_grads=True)

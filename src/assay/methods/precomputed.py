@@ -15,13 +15,14 @@ from torch import Tensor
 
 from assay.core.errors import NotApplicable, SpecError, suggest
 from assay.core.query import Query
+from assay.core.spec import File
 
 
 @dataclass(frozen=True)
 class Precomputed:
     """Rows of an array in an .npz file: row i is the attribution of sample i, in the input's or the features' shape."""
 
-    path: str  # the .npz file
+    path: File  # the .npz file
     array: str = "attribution"  # the array's name in the file
 
     def __call__(self, query: Query) -> Tensor:

@@ -111,7 +111,7 @@ class Builder:
     def put(self, kind: str, name: object, arrays: Mapping[str, np.ndarray] | None = None, **fields: Any) -> str:
         self.clock += 1
         key = digest([kind, name])
-        time = f"2026-01-01T00:00:{self.clock % 60:02d}+00:00"
+        time = f"2026-01-01T00:{self.clock // 60:02d}:{self.clock % 60:02d}+00:00"
         origin = {"time": time, "pid": 7, **self.versions(fields.pop("seed", 0))}
         saved = self.store.save(arrays) if arrays else ""
         fields = {"status": "ok", "origin": origin, **fields}
@@ -126,7 +126,12 @@ class Builder:
             for method in METHODS
         ]
         rows = [
-            {"environment": environment, "method": method, "metric": metric, "key": self.score(environment, method, metric)}
+            {
+                "environment": environment,
+                "method": method,
+                "metric": metric,
+                "key": self.score(environment, method, metric),
+            }
             for environment in (SHAPES, ROWS)
             for method in METHODS
             for metric in METRICS
@@ -180,7 +185,9 @@ class Builder:
         shape = (3, 4, 5) if environment == SHAPES else (4,)
         attribution = self.random.normal(size=(2, *shape)).astype(np.float32)
         cost = {"cpu": 9.0 if start == 0 else 0.5, "wall": 1.0}
-        return self.put("trial", name, {"attribution": attribution}, data={"block": [start, start + 2]}, cost=cost, seed=seed)
+        return self.put(
+            "trial", name, {"attribution": attribution}, data={"block": [start, start + 2]}, cost=cost, seed=seed
+        )
 
     def evidence(self, environment: str, method: str, metric: str, seed: int, start: int) -> str:
         name = [environment, method, metric, seed, start]

@@ -1,0 +1,246 @@
+"""Wrong environments: each is a real one with one vice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from assay.core.setting import Reference, Samples, Setting, Truth
+from assay.environments.color_count import ColorCount
+from assay.environments.pixel_modulo import PixelModulo
+from assay.environments.tabular_rule import TabularRule
+
+CALLS = count()
+ODD_COUNT = (
+    23  # of some colour in some of the 64 samples that witnesses see, and not next to the two that are taken apart
+)
+
+
+class Told(nn.Module):
+    """A function as a model in evaluation mode."""
+
+    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.function = function
+        self.eval()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.function(x)
+
+
+def _with_effect(samples: Samples, effect: Tensor) -> Samples:
+    return replace(samples, truth=Truth(effect))
+
+
+# sample_independent
+
+
+class MirroredBySeat(ColorCount):
+    """Every second image of a block is mirrored."""
+
+    def sample(self, indices: Sequence[int], seed: int) -> Samples:
+        made = super().sample(indices, seed)
+        odd = torch.arange(len(indices)) % 2 == 1
+        x = torch.where(odd[:, None, None, None], made.x.flip(-1), made.x)
+        effect = torch.where(odd[:, None, None], made.truth.effect.flip(-1), made.truth.effect)
+        return replace(made, x=x, truth=Truth(effect))
+
+
+# deterministic
+
+
+class DriftingModel(ColorCount):
+    """Every second model answers a little more."""
+
+    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        made = super().setting(seed, weights)
+        extra = 1e-5 * (next(CALLS) % 2)
+        return replace(made, model=Told(lambda x: made.model(x) + extra))
+
+
+# eval_mode, frozen
+
+
+class InTrainingMode(ColorCount):
+    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        made = super().setting(seed, weights)
+        made.model.train()
+        return made
+
+
+class Thawed(ColorCount):
+    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        made = super().setting(seed, weights)
+        made.model.requires_grad_()
+        return made
+
+
+# accuracy
+
+
+class Mislabelled(ColorCount):
+    """Sample 7 carries the next label."""
+
+    def sample(self, indices: Sequence[int], seed: int) -> Samples:
+        made = super().sample(indices, seed)
+        wrong = torch.tensor([index == 7 for index in indices])
+        return replace(made, label=(made.label + wrong) % len(self.colors))
+
+
+class Untaught(TabularRule):
+    """Trained on labels that have nothing to do with the rows."""
+
+    def train(self, seed: int) -> dict[str, Tensor]:
+        rows = self._training_rows(seed)
+        return dict(self._trained(rows.x, (rows.label + 1) % self.classes, seed).state_dict())
+
+
+# three_witnesses
+
+
+class WrongAtOneCount(ColorCount):
+    """The network adds one to a colour that has exactly ``ODD_COUNT`` pixels."""
+
+    def network(self, seed: int) -> nn.Module:
+        right = super().network(seed)
+        return Told(lambda x: _one_more_at(right(x)))
+
+
+def _one_more_at(counts: Tensor) -> Tensor:
+    return counts + (counts == ODD_COUNT).to(counts)
+
+
+# gradients
+
+
+class TentByAbs(ColorCount):
+    """The program, which takes the distance to a colour by ``abs``, in place of the network: equal outputs."""
+
+    def network(self, seed: int) -> nn.Module:
+        return Told(partial(self.program, seed=seed))
+
+
+# sensitivity
+
+
+class ClaimsTheCorner(ColorCount):
+    """The truth names a pixel of the background."""
+
+    def sample(self, indices: Sequence[int], seed: int) -> Samples:
+        made = super().sample(indices, seed)
+        effect = made.truth.effect.clone()
+        idle = (effect == 0).flatten(1).float().argmax(dim=1)
+        effect.view(len(effect), -1)[torch.arange(len(effect)), idle] = 1.0
+        return _with_effect(made, effect)
+
+
+# symmetry
+
+
+class OnePixelCountsTwice(PixelModulo):
+    """In the program, in the wires and in the network alike."""
+
+    def program(self, x: Tensor, seed: int) -> Tensor:
+        return super().program(x * self._weights, seed)
+
+    def network(self, seed: int) -> nn.Module:
+        network = super().network(seed)
+        return Told(lambda x: network(x * self._weights))
+
+    def wires(self, seed: int) -> Callable[[Tensor], Tensor]:
+        wires = super().wires(seed)
+        return lambda x: wires(x * self._weights)
+
+    @property
+    def _weights(self) -> Tensor:
+        """2 at the first white pixel of sample 0."""
+        white = super().sample([0], 0).x[0].flatten().argmax()
+        return torch.ones(self.side**2).index_fill(0, white, 2.0).view(1, self.side, self.side)
+
+
+# shortcut
+
+
+class OtherwiseFaster(ColorCount):
+    """The faster forward pass knows no redundant channels, which only unseen colours wake."""
+
+    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        return replace(super().setting(seed, weights), forward=partial(replace(self, unseen=False).program, seed=seed))
+
+
+# seeds_matter
+
+
+class OneSeed(ColorCount):
+    def sample(self, indices: Sequence[int], seed: int) -> Samples:
+        return super().sample(indices, 0)
+
+
+# reference_disjoint
+
+
+class SeenBefore(TabularRule):
+    """Some evaluated rows are among the training rows."""
+
+    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        made, seen = super().setting(seed, weights), self.sample(range(3), seed)
+        x, label = (torch.cat(parts) for parts in ((made.reference.x, seen.x), (made.reference.label, seen.label)))
+        return replace(made, reference=Reference(x, label))
+
+
+# no_global_randomness
+
+
+class DrawsGlobally(ColorCount):
+    """As a layer does that is made with random weights and then given others."""
+
+    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        nn.Linear(2, 2)
+        return super().setting(seed, weights)
+
+
+class ScaledGlobally(ColorCount):
+    """The stream is put back, the model still depends on it."""
+
+    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        made = super().setting(seed, weights)
+        with torch.random.fork_rng(devices=[]):
+            scale = 1 + float(torch.rand(()))
+        return replace(made, model=Told(lambda x: scale * made.model(x)))
+
+
+# truth_shape
+
+
+class TruthPerChannel(ColorCount):
+    def sample(self, indices: Sequence[int], seed: int) -> Samples:
+        made = super().sample(indices, seed)
+        return _with_effect(made, made.truth.effect[:, None])
+
+
+def _tiny(*classes: Any) -> tuple[Any, ...]:
+    return tuple(cls.tiny() for cls in classes)
+
+
+ENVIRONMENTS: dict[str, tuple[Any, ...]] = {
+    "sample_independent": _tiny(MirroredBySeat),
+    "deterministic": _tiny(DriftingModel),
+    "eval_mode": _tiny(InTrainingMode),
+    "frozen": _tiny(Thawed),
+    "accuracy": _tiny(Mislabelled, Untaught),
+    "three_witnesses": _tiny(WrongAtOneCount),
+    "gradients": _tiny(TentByAbs),
+    "sensitivity": _tiny(ClaimsTheCorner),
+    "symmetry": _tiny(OnePixelCountsTwice),
+    "shortcut": _tiny(OtherwiseFaster),
+    "seeds_matter": _tiny(OneSeed),
+    "reference_disjoint": _tiny(SeenBefore),
+    "no_global_randomness": _tiny(DrawsGlobally, ScaledGlobally),
+    "truth_shape": _tiny(TruthPerChannel),
+}

@@ -1,0 +1,59 @@
+"""The contracts bite: each rejects a wrong component that every other contract lets pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assay.check.environment_case import EnvironmentCase
+from assay.check.fault import examine
+from assay.check.method_case import MethodCase
+from assay.check.metric_case import MetricCase
+from assay.check.site import site
+from assay.check.target import CONTRACTS
+from contracts.planted import PLANTED
+from contracts.planted_methods import PLACES, honest
+from contracts.planted_metrics import Answers, Hits, Probing
+
+CASES = [
+    (kind, contract, wrong) for kind, plants in PLANTED.items() for contract, all_ in plants.items() for wrong in all_
+]
+
+
+def case_of(kind: str, component: Any) -> Any:
+    match kind:
+        case "methods":
+            return MethodCase("planted", component, site(PLACES.get(component, "color_count")))
+        case "metrics":
+            return MetricCase("planted", component, site("color_count(unseen=False)"))  # where directions must hold
+    return EnvironmentCase("planted", component)
+
+
+def label(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return getattr(value, "__name__", type(value).__name__)
+
+
+@pytest.mark.parametrize(("kind", "contract", "wrong"), CASES, ids=label)
+def test_only_this_contract_rejects_it(kind: str, contract: str, wrong: Any) -> None:
+    faults = examine(case_of(kind, wrong), CONTRACTS[kind])
+    assert {fault.contract for fault in faults} == {contract}, "\n".join(map(str, faults))
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_every_contract_has_something_that_it_rejects(kind: str) -> None:
+    assert set(PLANTED[kind]) == {contract.__name__ for contract in CONTRACTS[kind]}
+    assert all(PLANTED[kind].values())
+
+
+@pytest.mark.parametrize("component", [honest, Hits(), Answers(), Probing()], ids=label)
+def test_what_the_wrong_ones_are_made_from_is_right(component: Any) -> None:
+    kind = "methods" if component is honest else "metrics"
+    assert examine(case_of(kind, component), CONTRACTS[kind]) == []
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_every_contract_says_what_it_promises(kind: str) -> None:
+    assert all(contract.__doc__ for contract in CONTRACTS[kind])
