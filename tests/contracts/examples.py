@@ -20,7 +20,7 @@ from assay.core.spec import Spec
 EXAMPLES = {
     "integrated_gradients": "integrated_gradients(steps=16)",
     "precomputed": "precomputed(path='{rows}')",
-    "sensitivity_n": "sensitivity_n(sizes=4, sets=20)",
+    "sensitivity_n": "sensitivity_n(sizes=4, sets=8)",
     "smoothed": "smoothed(samples=4)",
 }
 INNER = ("agop", "random_map")  # one that fits, and one that draws numbers and answers per feature

@@ -41,7 +41,7 @@ def _with_effect(samples: Samples, effect: Tensor) -> Samples:
 # sample_independent
 
 
-class MirroredBySeat(ColorCount):
+class MirroredBySeat(PixelModulo):
     """Every second image of a block is mirrored."""
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
@@ -67,14 +67,14 @@ class DriftingModel(ColorCount):
 # eval_mode, frozen
 
 
-class InTrainingMode(ColorCount):
+class InTrainingMode(PixelModulo):
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
         made = super().setting(seed, weights)
         made.model.train()
         return made
 
 
-class Thawed(ColorCount):
+class Thawed(PixelModulo):
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
         made = super().setting(seed, weights)
         made.model.requires_grad_()
@@ -129,7 +129,7 @@ class TentByAbs(ColorCount):
 # sensitivity
 
 
-class ClaimsTheCorner(ColorCount):
+class ClaimsTheCorner(PixelModulo):
     """The truth names a pixel of the background."""
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
@@ -177,7 +177,7 @@ class OtherwiseFaster(ColorCount):
 # seeds_matter
 
 
-class OneSeed(ColorCount):
+class OneSeed(PixelModulo):
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
         return super().sample(indices, 0)
 
@@ -197,7 +197,7 @@ class SeenBefore(TabularRule):
 # no_global_randomness
 
 
-class DrawsGlobally(ColorCount):
+class DrawsGlobally(PixelModulo):
     """As a layer does that is made with random weights and then given others."""
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
@@ -218,7 +218,7 @@ class ScaledGlobally(ColorCount):
 # truth_shape
 
 
-class TruthPerChannel(ColorCount):
+class TruthPerChannel(PixelModulo):
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
         made = super().sample(indices, seed)
         return _with_effect(made, made.truth.effect[:, None])

@@ -207,8 +207,8 @@ METHODS: dict[str, tuple[Any, ...]] = {
     "answers_not_applicable": (ignores_that_there_are_no_gradients, refuses_without_a_reason, always_stops),
 }
 
-# The others are planted among images.
+# The others are planted in a table, where everything is quick.
 PLACES = {
-    first_part_only: "tabular_rule",  # whose rows are so small that the first part is usually everything
-    METHODS["model_untouched_after_exception"][1]: "tabular_rule",  # which has rows to fit on
+    flat: "color_count",  # where a feature is not an entry
+    divided_by_nothing: "color_count",  # where many gradients are 0
 }

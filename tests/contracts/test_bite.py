@@ -24,7 +24,7 @@ CASES = [
 def case_of(kind: str, component: Any) -> Any:
     match kind:
         case "methods":
-            return MethodCase("planted", component, site(PLACES.get(component, "color_count")))
+            return MethodCase("planted", component, site(PLACES.get(component, "tabular_rule")))
         case "metrics":
             return MetricCase("planted", component, site("color_count(unseen=False)"))  # where directions must hold
     return EnvironmentCase("planted", component)

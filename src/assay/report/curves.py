@@ -40,7 +40,7 @@ def frontier_panels(reading: Reading, costs: Mapping[tuple[str, str], Cost]) -> 
     """The study's first metric against CPU time per explanation."""
     looks = strokes(components(reading.run, "methods"))
     panels = []
-    for board in reading.result.boards:
+    for board in (board for board in reading.result.boards if board.metrics):
         places = {
             line.method: (1e3 * costs[board.environment, line.method].seconds, line.cells[board.metrics[0]])
             for line in board.lines

@@ -69,7 +69,7 @@ def _warnings(reading: Reading) -> Iterable[str]:
             yield f"Results of different versions of {name} are mixed: {mix}."
     halved = sum("memory_halved" in record.data for record in reading.records.values() if record.kind == "trial")
     if halved:
-        yield f"Out of memory, {counted(halved, 'block')} were computed in parts: equal to 1e-5, not byte for byte."
+        yield f"Computed in parts for lack of memory: {counted(halved, 'block')}. Equal to 1e-5, not byte for byte."
     if damaged := reading.store.damaged():
         yield f"The store has {counted(damaged, 'damaged log line')}, skipped here: 'assay store verify' names them."
     if (runs := len(reading.store.records("run"))) > 1:

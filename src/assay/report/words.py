@@ -27,7 +27,7 @@ def seconds(value: float) -> str:
     """Two digits and a unit."""
     for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
         if value * factor >= 1:
-            return f"{value * factor:.2g} {unit}" if value * factor < 100 else f"{value * factor:.0f} {unit}"
+            return f"{value * factor:.2g} {unit}" if value * factor < 10 else f"{value * factor:.0f} {unit}"
     return f"{value * 1e6:.1g} µs" if value else "0 s"
 
 

@@ -278,3 +278,15 @@ def test_a_store_without_a_finished_run_is_an_error_that_says_so(tmp_path: Path)
 def test_docstrings_become_paragraphs_with_code_and_nothing_else() -> None:
     assert prose("One ``a<b``\ntwo.\n\n<b>x</b>") == "<p>One <code>a&lt;b</code>\ntwo.</p><p>&lt;b&gt;x&lt;/b&gt;</p>"
     assert breakable("a_b(<i>") == "a_<wbr>b(<wbr>&lt;i&gt;"
+
+
+def test_an_environment_without_metrics_and_a_study_without_tests_are_reported(fresh: Store, tmp_path: Path) -> None:
+    run = fresh.records("run")[0]
+    rows = [row for row in run.data["rows"] if row["environment"] == made.SHAPES]
+    trials = [{**t, "evidence": t["evidence"] if t["environment"] == made.SHAPES else {}} for t in run.data["trials"]]
+    study = {**run.data["study"], "faithfulness": []}
+    fresh.put(replace(run, data={**run.data, "rows": rows, "trials": trials, "gallery": [], "study": study}))
+    outline = Outline(page(fresh, tmp_path / "r").read_text())
+    assert made.ROWS in outline.text
+    assert not {"tests", "gallery"} & {attrs.get("id") for _, attrs in outline.tags}
+    assert outline.faults == []

@@ -1,0 +1,102 @@
+"""The catalogue, which is read from source, says what an import says; names follow from files."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.core.build import build
+from assay.core.cards import REQUIRED, Card, Param, snake
+from assay.core.registry import KINDS, catalogue, load
+from assay.core.shapes import wants_component
+from assay.core.spec import Spec
+
+CARDS = [card for kind in KINDS for card in catalogue(kind).values()]
+every_component = pytest.mark.parametrize("card", CARDS, ids=lambda card: f"{card.kind}-{card.name}")
+
+
+@every_component
+def test_file_registry_name_and_class_are_one_name(card: Card) -> None:
+    cls = load(card.target)
+    assert card.name == snake(cls.__name__) == Path(inspect.getfile(cls)).stem == cls.__module__.rpartition(".")[2]
+    assert Path(inspect.getfile(cls)).parent.name == card.kind
+
+
+@every_component
+def test_the_docstring_is_the_class_s(card: Card) -> None:
+    assert card.doc == inspect.cleandoc(load(card.target).__doc__)
+    assert 0 < len(card.summary) <= 120
+
+
+@every_component
+def test_parameters_are_the_fields(card: Card) -> None:
+    cls = load(card.target)
+    assert is_dataclass(cls)
+    assert cls.__dataclass_params__.frozen
+    assert [(p.name, p.annotation) for p in card.params] == [(f.name, f.type) for f in fields(cls)]
+    assert [default(card.kind, param) for param in card.params] == [f.default for f in fields(cls)]
+
+
+def default(kind: str, param: Param) -> Any:
+    """What the card says is the default, as the object that Python would use."""
+    if isinstance(param.default, Spec):
+        return build(wants_component(param.annotation) or kind, param.default)
+    return MISSING if param.default == REQUIRED else param.default
+
+
+@every_component
+def test_facts_are_the_class_variables(card: Card) -> None:
+    cls = load(card.target)
+    declared = {name for name, kind in cls.__annotations__.items() if str(kind).startswith("ClassVar")}
+    assert declared == {name for name, _ in card.facts}
+    assert {name: getattr(cls, name) for name, _ in card.facts} == dict(card.facts)
+
+
+@every_component
+def test_functions_are_those_that_the_class_defines(card: Card) -> None:
+    cls = load(card.target)
+    found = [name for name, value in vars(cls).items() if _written_in(value, inspect.getfile(cls))]
+    assert list(card.calls) == found
+    if card.kind != "environments":
+        assert callable(cls.__call__)
+
+
+def _written_in(value: Any, file: str) -> bool:
+    """True for what stands in the class body, not for what ``dataclass`` adds."""
+    if isinstance(value, property):
+        value = value.fget
+    elif isinstance(value, cached_property):
+        value = value.func
+    elif isinstance(value, classmethod | staticmethod):
+        value = value.__func__
+    return inspect.isfunction(value) and value.__code__.co_filename == file
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_folder_is_the_catalogue(kind: str) -> None:
+    folder = Path(inspect.getfile(load(next(iter(catalogue(kind).values())).target))).parent
+    files = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("_")}
+    ours = {name for name, card in catalogue(kind).items() if card.target.startswith(f"assay.{kind}.")}
+    assert files == ours
+
+
+@pytest.mark.parametrize("name", catalogue("metrics"))
+def test_a_metric_declares_how_it_is_read(name: str) -> None:
+    metric = build("metrics", Spec.of(name))
+    low, high = metric.range
+    assert isinstance(metric.higher_is_better, bool)
+    assert low < high
+    assert low <= metric.ideal <= high
+
+
+@pytest.mark.parametrize("name", catalogue("environments"))
+def test_an_environment_has_a_tiny_instance(name: str) -> None:
+    cls = load(catalogue("environments")[name].target)
+    assert isinstance(cls.tiny(), cls)
+    entries = cls.tiny().sample([0], 0).x.shape[1:]
+    assert max(entries[1:], default=1) <= 32, "images of a tiny instance are at most 32 x 32"
