@@ -2,7 +2,7 @@
 
 They are renewed on purpose, never by a test run:
 
-    python tests/contracts/revisions.py --write            # new components, and outputs that changed with their revision
+    python tests/contracts/revisions.py --write            # new components; outputs that changed with their revision
     python tests/contracts/revisions.py --write --anyway   # also outputs that changed although the revision did not
 """
 

@@ -26,7 +26,8 @@ class Seen:
     thing: Any
 
     def __eq__(self, other: object) -> bool:
-        assert isinstance(other, Seen)
+        if not isinstance(other, Seen):
+            return False
         if isinstance(self.thing, PLAIN):
             return type(self.thing) is type(other.thing) and bool(self.thing == other.thing)
         return self.thing is other.thing
@@ -42,7 +43,8 @@ class Numbers:
     hooks: int
 
     def __eq__(self, other: object) -> bool:
-        assert isinstance(other, Numbers)
+        if not isinstance(other, Numbers):
+            return False
         flags = (self.requires_grad, self.has_grad, self.hooks) == (other.requires_grad, other.has_grad, other.hooks)
         return flags and torch.equal(self.numbers, other.numbers)
 

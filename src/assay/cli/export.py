@@ -10,12 +10,15 @@ import typer
 
 from assay.cli.options import Json, StorePath
 
+HELP = (
+    "FILE.parquet or .csv: one row per sample, with FILE.scores.* (leaderboard with intervals) and FILE.curves.* "
+    "(mean curves) beside it; .md or .tex: the leaderboard."
+)
+
 
 def export(
     store: StorePath,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="FILE.parquet, .csv (one row per sample), .md, .tex (leaderboard).")
-    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help=HELP)],
     as_json: Json = False,
 ) -> None:
     """Export per-sample scores (parquet, csv) or the leaderboard (md, tex)."""

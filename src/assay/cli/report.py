@@ -16,7 +16,9 @@ def report(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Folder. Default: report/ in the store.")
     ] = None,
-    figures: Annotated[Path | None, typer.Option(help="Folder for pictures of the gallery, one per environment.")] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Folder for pictures of the gallery, one per environment.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write the report of a store: leaderboards, gallery, skips and failures, provenance."""

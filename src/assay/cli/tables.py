@@ -39,16 +39,22 @@ def _table(result: Result, board: Board) -> Table:
         arrow = "↑" if higher_is_better(result.run, metric) else "↓"
         table.add_column(f"{escape(metric)} {arrow}", justify="right")
     table.add_column("mean rank", justify="right")
+    best = {metric: min(_ranks(board, metric), default=None) for metric in board.metrics}
     for line in board.lines:
-        cells = [_text(line.cells[metric]) for metric in board.metrics]
+        cells = [_text(line.cells[metric], best[metric]) for metric in board.metrics]
         table.add_row(escape(line.method), *cells, "" if line.mean_rank is None else f"{line.mean_rank:.1f}")
     return table
 
 
-def _text(cell: Cell) -> str:
+def _ranks(board: Board, metric: str) -> list[float]:
+    ranks = (line.cells[metric].rank for line in board.lines)
+    return [rank for rank in ranks if rank is not None]
+
+
+def _text(cell: Cell, best_rank: float | None) -> str:
     if cell.status != "ok" or cell.value is None:
         return f"[dim]{'undefined' if cell.status == 'ok' else cell.status}[/dim]"
-    best = "[bold]" if cell.rank is not None and cell.rank < 2 else "[not bold]"
+    best = "[bold]" if cell.rank is not None and cell.rank == best_rank else "[not bold]"
     text = f"{best}{cell.value:.3f}[/]"
     if cell.low is not None and cell.high is not None:
         text += f" [dim]{_short(cell.low)}–{_short(cell.high)}[/dim]"

@@ -60,6 +60,7 @@ class Card:
 
     def to_json(self) -> dict[str, Any]:
         return {
+            **dict(self.facts),
             "kind": self.kind,
             "name": self.name,
             "target": self.target,
@@ -67,7 +68,6 @@ class Card:
             "doc": self.doc,
             "params": [param.to_json() for param in self.params],
             "revision": self.revision,
-            **{name: value for name, value in self.facts if name != "revision"},
         }
 
 

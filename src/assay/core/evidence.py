@@ -60,6 +60,7 @@ class Score:
     count: int  # samples
     defined: int  # samples that the value rests on
     curve: Array | None = None
+    curve_defined: npt.NDArray[np.bool_] | None = None  # where some sample defines the curve; None: everywhere
 
 
 Reduce = Callable[[Evidence], Score]

@@ -36,7 +36,7 @@ class ColorCount:
     """
 
     paper: ClassVar[str] = "Zhang et al., AttributionLab, 2024"
-    kind: ClassVar[str] = "image"
+    modality: ClassVar[str] = "image"
 
     side: int = 224  # pixels
     colors: tuple[tuple[int, int, int], ...] = ((255, 255, 255), (255, 127, 0), (0, 127, 255), (0, 255, 0))

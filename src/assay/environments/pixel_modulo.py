@@ -32,7 +32,7 @@ class PixelModulo:
     """
 
     paper: ClassVar[str] = "Zhang et al., AttributionLab, 2024"
-    kind: ClassVar[str] = "image"
+    modality: ClassVar[str] = "image"
 
     side: int = 224  # pixels
     modulus: int = 30

@@ -46,7 +46,7 @@ class TabularRule:
     """
 
     paper: ClassVar[str] = "arXiv:2605.15700"
-    kind: ClassVar[str] = "table"
+    modality: ClassVar[str] = "table"
 
     task: Literal["linear"] = "linear"  # the rule
     model: Literal["mlp", "forest"] = "mlp"  # a ReLU network, or scikit-learn's random forest

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ import numpy.typing as npt
 
 from assay.core.errors import NotApplicable
 from assay.core.records import Kind, Record
+
+_order = count()
 
 Arrays = Mapping[str, npt.NDArray[np.generic]]
 
@@ -74,7 +77,12 @@ def require(records: Mapping[str, Record], key: str) -> Record:
 
 def origin() -> dict[str, Any]:
     """When, where and with what: never part of a result."""
-    return {"time": datetime.now(UTC).isoformat(timespec="seconds"), "pid": os.getpid(), **_versions()}
+    return {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "pid": os.getpid(),
+        "order": next(_order),  # which record of its process this is: the first one of a kind also warmed things up
+        **_versions(),
+    }
 
 
 @lru_cache(maxsize=1)

@@ -95,6 +95,7 @@ def _trials(study: Study, dtype: str) -> list[dict[str, Any]]:
             "method": cell.method.label,
             "seed": cell.seed,
             "samples": cell.environment.samples,
+            "fit": cell.fit(),
             "blocks": [{"start": block.start, "trial": cell.trial(block)} for block in cell.blocks],
             "evidence": {
                 metric.label: [cell.evidence(metric, block) for block in cell.blocks]

@@ -74,10 +74,10 @@ def _obstacle(
 
 def _reduced(per_seed: Sequence[Evidence], reduce: Reduce) -> Made:
     found = interval(per_seed, reduce)
-    curve = mean_curve([reduce(evidence) for evidence in per_seed])
+    drawn = mean_curve([reduce(evidence) for evidence in per_seed])
     arrays: dict[str, Any] = {}
-    if curve is not None:
-        arrays = {"curve": np.asarray(curve, dtype=np.float64), "axis": np.asarray(per_seed[0].axis["curve"])}
+    if drawn is not None:
+        arrays = {"curve": drawn[0], "curve_defined": drawn[1], "axis": np.asarray(per_seed[0].axis["curve"])}
     if found is None:
         count = sum(len(evidence) for evidence in per_seed)
         return Made({}, {"value": None, "low": None, "high": None, "per_seed": [], "count": count, "defined": 0})

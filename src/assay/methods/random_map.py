@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -15,6 +16,8 @@ class RandomMap:
 
     A sample gets the same map whatever block it is in.
     """
+
+    control: ClassVar[bool] = True  # knows nothing about the model
 
     def __call__(self, query: Query) -> Tensor:
         return query.draws("map").uniform(*query.setting.features.shape).to(query.x)

@@ -38,6 +38,7 @@ class Completeness:
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     ideal: ClassVar[float] = 1.0
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
+    axes: ClassVar[tuple[str, str]] = ("level, as a share of the largest attribution", "accuracy lost")
     paper: ClassVar[str] = "A Dual-Perspective Approach (Li et al., 2024), algorithm 2"
 
     def probe(self, scene: Scene) -> dict[str, Tensor]:

@@ -32,6 +32,7 @@ class Insertion:
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 1.0
     needs: ClassVar[tuple[str, ...]] = ("model",)
+    axes: ClassVar[tuple[str, str]] = ("share of features inserted", "")
     paper: ClassVar[str] = "RISE (Petsiuk et al., 2018), section 4.2; AttributionLab (Zhang et al., 2023), appendix G.4"
 
     def __call__(self, trial: Trial) -> Evidence:

@@ -30,6 +30,7 @@ class ModuloDeletion:
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 0.0
     needs: ClassVar[tuple[str, ...]] = ("truth",)
+    axes: ClassVar[tuple[str, str]] = ("share of features deleted", "share of true features left")
     paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), appendix F.4"
 
     def __call__(self, trial: Trial) -> Evidence:

@@ -31,6 +31,7 @@ class ModuloInsertion:
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 1.0
     needs: ClassVar[tuple[str, ...]] = ("truth",)
+    axes: ClassVar[tuple[str, str]] = ("share of features inserted", "share of true features met")
     paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), appendix F.4"
 
     def __call__(self, trial: Trial) -> Evidence:

@@ -27,7 +27,6 @@ class SensitivityN:
     1 for every N where effects add up and the attribution is exact. Sets are nested: the set of size N is the first N
     of a shuffled order, so one order serves every N, each N still sees independent sets (ours). All samples and methods
     share the orders. Undefined at an N where the drops or the sums are constant; the value is the mean over the others.
-    In the mean curve a point that is defined on no sample is 0.
     """
 
     sizes: int = 16  # values of N, evenly spaced in their logarithm from 1 to all features but one
@@ -40,6 +39,7 @@ class SensitivityN:
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     ideal: ClassVar[float] = 1.0
     needs: ClassVar[tuple[str, ...]] = ("model",)
+    axes: ClassVar[tuple[str, str]] = ("N, number of features replaced together", "correlation")
     paper: ClassVar[str] = "Ancona et al., 2018; AttributionLab (Zhang et al., 2023), appendix G.5"
 
     def probe(self, scene: Scene) -> dict[str, Tensor]:
@@ -72,7 +72,7 @@ class SensitivityN:
         score = mean_score(evidence)
         curves, defined = evidence["curve"].astype(np.float64), evidence["curve_defined"].astype(bool)
         curve = curves.sum(axis=0, where=defined) / np.maximum(defined.sum(axis=0), 1)
-        return Score(score.value, score.count, score.defined, curve)
+        return Score(score.value, score.count, score.defined, curve, np.asarray(defined.any(axis=0)))
 
     def _design(self, scene: Scene) -> tuple[Tensor, Tensor]:
         """Set sizes (S,) and shuffled orders (sets, P)."""

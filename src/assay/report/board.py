@@ -105,7 +105,11 @@ def _board(run: Record, label: str, rows: Sequence[Mapping[str, str]], scores: M
     }
     means = mean_ranks(places)
     lines = [
-        Line(method, {metric: _ranked(cells[method, metric], places[metric][method]) for metric in metrics}, means[method])
+        Line(
+            method,
+            {metric: _ranked(cells[method, metric], places[metric][method]) for metric in metrics},
+            means[method],
+        )
         for method in methods
     ]
     first = metrics[0] if metrics else ""
@@ -124,9 +128,7 @@ def _cell(key: str, record: Record | None) -> Cell:
         return Cell(record.status, reason=record.reason, key=key)
     data = record.data
     reason = "" if data["value"] is not None else f"undefined on all {data['count']} samples"
-    return Cell(
-        "ok", data["value"], data["low"], data["high"], data["count"], data["defined"], reason=reason, key=key
-    )
+    return Cell("ok", data["value"], data["low"], data["high"], data["count"], data["defined"], reason=reason, key=key)
 
 
 def _ranked(cell: Cell, rank: float | None) -> Cell:

@@ -10,7 +10,6 @@ from assay.core.records import Record, canonical
 from assay.core.spec import Spec, walk
 
 KINDS = ("environments", "methods", "metrics")
-CONTROLS = ("random_map", "constant")  # know nothing about the model; a card can also say ``control`` of itself
 _DESCRIBED = ("kind", "name", "target", "summary", "doc", "params", "revision", "higher_is_better")
 
 
@@ -93,7 +92,7 @@ def _is_control(spec: Spec, cards: Mapping[str, Mapping[str, Any]]) -> bool:
     """A combinator around a control is one too: smoothing knows no more than what it smooths."""
     names: list[str] = []
     walk(spec, lambda inner: names.append(inner.name))
-    return any(cards.get(f"methods/{name}", {}).get("control", name in CONTROLS) for name in names)
+    return any(cards.get(f"methods/{name}", {}).get("control", False) for name in names)
 
 
 def _jsonable(value: Any) -> Any:

@@ -11,17 +11,8 @@ from assay.report.components import Component, by_label, components
 from assay.report.cost import Cost
 from assay.report.reading import Curve, Reading
 
+
 # Until a metric's card says it itself, as a class attribute ``axes``.
-AXES: Mapping[str, tuple[str, str]] = {
-    "insertion": ("share of features inserted", ""),
-    "deletion": ("share of features deleted", ""),
-    "modulo_insertion": ("share of features inserted", "share of true features met"),
-    "modulo_deletion": ("share of features deleted", "share of true features left"),
-    "sensitivity_n": ("N, number of features replaced together", "correlation"),
-    "completeness": ("level, as a share of the largest attribution", "accuracy lost"),
-}
-
-
 @dataclass(frozen=True)
 class Panel:
     """The charts of one environment."""
@@ -71,5 +62,5 @@ def _curves(reading: Reading, board: Board, metric: str) -> dict[str, Curve]:
 
 
 def _axes(metric: Component) -> tuple[str, str]:
-    x, y = metric.card.get("axes") or AXES.get(metric.spec.name, ("", ""))
+    x, y = metric.card.get("axes") or ("", "")
     return str(x), str(y or metric.spec.get("readout") or metric.label)

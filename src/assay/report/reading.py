@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from assay.core.records import Record
 from assay.report.board import Result, result
 from assay.store.artifacts import Array
@@ -54,24 +52,8 @@ class Reading:
         arrays = self.store.load(record) if record else {}
         if "curve" not in arrays:
             return None
-        known = self._known_points(row)
+        known = arrays.get("curve_defined", slice(None))  # elsewhere the curve is 0 and means nothing
         return arrays["axis"][known], arrays["curve"][known]
-
-    def _known_points(self, row: Mapping[str, str]) -> Array | slice:
-        """Where the curve is defined on some sample of every seed; elsewhere a metric leaves 0, and this is no 0."""
-        seeds = [self._points(trials, row["metric"]) for trials in self.trials(row["environment"], row["method"])]
-        known = [points for points in seeds if points is not None]
-        return np.logical_and.reduce(known) if known else slice(None)
-
-    def _points(self, trials: Trials, metric: str) -> Array | None:
-        """Per point of one seed's curve: is it defined on any sample? None when the metric does not say."""
-        blocks = []
-        for start, record in self.outcomes(trials, metric):
-            arrays = self.store.load(record) if record else {}
-            if "rows.curve_defined" not in arrays:
-                return None
-            blocks.append(arrays["rows.curve_defined"][: max(0, trials["samples"] - start)])
-        return np.asarray(np.concatenate(blocks).astype(bool).any(axis=0))
 
 
 def read(store: Store) -> Reading:

@@ -92,7 +92,7 @@ def per_feature(attribution: Array, facts: Mapping[str, Any]) -> Array:
     """Added up over the entries of each feature, as metrics see it: over the channels of a pixel, a one-hot block."""
     entries, features = tuple(facts["entries"]), tuple(facts["features"])
     values = np.asarray(attribution, dtype=np.float64)
-    if values.shape[1:] != entries or entries == features:
+    if values.shape[1:] != entries:
         return values.reshape(len(values), *features)
     if facts["kind"] == "image":
         return np.asarray(values.sum(axis=1))

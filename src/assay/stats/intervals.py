@@ -48,9 +48,20 @@ def interval(
     return Interval(float(np.mean(values)), low, high, tuple(score.value for score in scores), count, defined)
 
 
-def mean_curve(scores: Sequence[Score]) -> npt.NDArray[np.float64] | None:
-    curves = [score.curve.astype(np.float64) for score in scores if score.curve is not None]
-    return np.asarray(np.mean(curves, axis=0)) if curves else None
+def mean_curve(scores: Sequence[Score]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]] | None:
+    """The mean over the seeds that define a point, and where there is one (0 elsewhere); None without curves."""
+    drawn = [score for score in scores if score.curve is not None]
+    if not drawn:
+        return None
+    curves = np.array([score.curve for score in drawn], dtype=np.float64)
+    defined = np.array([_everywhere(score) for score in drawn])
+    mean = curves.sum(axis=0, where=defined) / np.maximum(defined.sum(axis=0), 1)
+    return mean, np.asarray(defined.any(axis=0))
+
+
+def _everywhere(score: Score) -> npt.NDArray[np.bool_]:
+    assert score.curve is not None
+    return np.ones(len(score.curve), dtype=bool) if score.curve_defined is None else score.curve_defined
 
 
 def _bounds(draws: npt.NDArray[np.float64]) -> tuple[float | None, float | None]:

@@ -23,7 +23,7 @@ from typing import Any
 
 from assay.core.errors import AssayError, SpecError, StudyError, suggest
 from assay.core.question import Question
-from assay.core.registry import resolve
+from assay.core.registry import card, resolve
 from assay.core.spec import Spec
 
 SAMPLES = 16
@@ -45,7 +45,8 @@ class Entry:
         return not self.only or environment.spec.name in self.only or environment.label in self.only
 
     def to_json(self) -> dict[str, Any]:
-        return {"spec": str(self.spec), "label": self.label, "question": self.question.to_json()}
+        question = self.question.to_json()
+        return {"spec": str(self.spec), "label": self.label, "question": question, "only": list(self.only)}
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ class Study:
             "title": self.title,
             "seeds": list(self.seeds),
             "data_seed": self.data_seed,
+            "gallery": self.gallery,
             "environments": [
                 {**entry.to_json(), "samples": entry.samples, "block": entry.block} for entry in self.environments
             ],
@@ -118,6 +120,11 @@ def read(table: Mapping[str, Any], name: str, where: str = "study") -> Study:
     if reader.problems:
         raise StudyError(where, reader.problems)
     return study
+
+
+def _higher_is_better(metrics: tuple[Entry, ...], label: str) -> bool:
+    spec = next(entry.spec for entry in metrics if entry.label == label)
+    return bool(card("metrics", spec.name).fact("higher_is_better", True))
 
 
 class _Reader:
@@ -220,5 +227,9 @@ class _Reader:
             metric, require = table.get("metric", ""), tuple(table.get("require", ()))
             if metric not in labels["metrics"]:
                 self.problems.append(f"faithfulness: no metric '{metric}'.{suggest(metric, labels['metrics'])}")
+            elif not _higher_is_better(lists["metrics"], metric):
+                self.problems.append(
+                    f"faithfulness: '{metric}' is better when lower; the test needs a floor to stay above"
+                )
             self.problems += [f"faithfulness: no method '{name}'" for name in require if name not in labels["methods"]]
             yield Faithfulness(metric, float(table.get("gamma", 0.5)), require)

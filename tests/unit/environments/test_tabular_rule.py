@@ -120,7 +120,8 @@ def test_columns_are_standard_normal_in_samples_and_in_training_rows() -> None:
 
 def test_a_sample_is_the_same_in_every_block() -> None:
     block, alone = TINY.sample([3, 8, 5], 1), TINY.sample([8], 1)
-    assert block.truth is not None and alone.truth is not None
+    assert block.truth is not None
+    assert alone.truth is not None
     assert torch.equal(block.x[1:2], alone.x)
     assert torch.equal(block.label[1:2], alone.label)
     assert torch.equal(block.truth.effect[1:2], alone.truth.effect)
@@ -162,7 +163,8 @@ def test_training_and_sampling_leave_the_global_random_numbers_alone(model: str)
 def test_the_artifact_survives_safetensors_and_the_recipe_makes_the_same_model_again(model: str) -> None:
     stored = safetensors.torch.load(safetensors.torch.save(dict(trained(model))))
     place = tiny(model).setting(0, stored)
-    assert place.recipe is not None and place.reference is not None
+    assert place.recipe is not None
+    assert place.reference is not None
     fresh = place.recipe.train(place.reference.x, place.reference.label, 0)
     x = TINY.sample(range(100), 0).x
     assert torch.equal(place.model(x), fresh(x))
@@ -172,7 +174,8 @@ def test_the_artifact_survives_safetensors_and_the_recipe_makes_the_same_model_a
 @both_models
 def test_the_recipe_learns_the_rows_it_is_given(model: str) -> None:
     place = setting(model)
-    assert place.recipe is not None and place.reference is not None
+    assert place.recipe is not None
+    assert place.reference is not None
     ruined = place.reference.x.clone()
     ruined[:, :3] = 0.1  # what ROAR does: a constant in place of the informative columns
     label = place.reference.label
@@ -239,7 +242,8 @@ def test_a_class_that_never_wins_in_training_still_has_its_column() -> None:
     # One informative feature and no noise: the middle weight of three never gives the largest score.
     env = replace(tiny("forest"), informative=1, noise=0.0)
     place = env.setting(0, env.train(0))
-    assert place.reference is not None and place.recipe is not None
+    assert place.reference is not None
+    assert place.recipe is not None
     never = int((place.reference.label.bincount(minlength=3) == 0).nonzero())
     for model in (place.model, place.recipe.train(place.reference.x, place.reference.label, 1)):
         output = model(place.reference.x)
@@ -259,7 +263,7 @@ def test_the_card_is_read_from_source_and_explains_every_parameter() -> None:
     assert card is not None
     assert {param.name: param.default for param in card.params} == {f.name: f.default for f in fields(TabularRule)}
     assert all(param.note for param in card.params)
-    assert (card.fact("kind"), card.fact("paper")) == (TabularRule.kind, TabularRule.paper)
+    assert (card.fact("modality"), card.fact("paper")) == (TabularRule.modality, TabularRule.paper)
 
 
 def test_it_is_a_trained_environment() -> None:

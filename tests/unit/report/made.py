@@ -74,6 +74,7 @@ def card(kind: str, name: str, **facts: Any) -> dict[str, Any]:
 
 def cards() -> dict[str, dict[str, Any]]:
     named = {f"methods/{spec.partition('(')[0]}": card("methods", spec.partition("(")[0]) for spec in METHODS.values()}
+    named["methods/random_map"]["control"] = True
     named |= {f"environments/{name}": card("environments", name) for name in ("shapes", "rows")}
     return named | {
         "metrics/f1": card("metrics", "f1", higher_is_better=True, range=[0.0, 1.0]),
@@ -206,6 +207,7 @@ class Builder:
         arrays = None
         if metric == "sensitivity_n":
             arrays = {"axis": AXIS, "curve": np.array([LEVEL[method]] * 2 + [0.0])}
+            arrays["curve_defined"] = np.array([True, True, False])
         return self.put("score", name, arrays, data={**data, "defined": 2 * len(kept)})
 
     def obstacle(self, environment: str, method: str) -> dict[str, str] | None:

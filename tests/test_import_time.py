@@ -1,0 +1,63 @@
+"""What starts quickly stays so: listing, planning, storing and reporting import no torch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import assay
+
+SRC = Path(assay.__path__[0])
+HEAVY = ("torch", "captum", "sklearn")
+LIGHT = ("study", "store", "stats", "report")
+
+COMMAND = """
+import json, runpy, sys
+code = 0
+try:
+    runpy.run_module("assay.cli.main", run_name="__main__")
+except SystemExit as stop:
+    code = stop.code
+print(json.dumps([code or 0, sorted(sys.modules)]), file=sys.stderr)
+"""
+IMPORTS = """
+import importlib, json, sys
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+print(json.dumps([0, sorted(sys.modules)]), file=sys.stderr)
+"""
+
+
+def loaded(code: str, *arguments: str) -> list[str]:
+    """The heavy modules that a fresh interpreter has at the end."""
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120)
+    status, modules = json.loads(done.stderr.strip().splitlines()[-1])
+    assert status == 0, done.stderr
+    return [name for name in HEAVY if name in modules]
+
+
+def modules(package: str) -> list[str]:
+    files = sorted((SRC / package).rglob("*.py"))
+    return [".".join(("assay", *path.relative_to(SRC).with_suffix("").parts)) for path in files]
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("ls",), ("ls", "methods", "--json")], ids=" ".join)
+def test_a_command_that_only_reads_imports_no_torch(arguments: tuple[str, ...]) -> None:
+    assert loaded(COMMAND, *arguments) == []
+
+
+@pytest.mark.parametrize("package", LIGHT)
+def test_a_package_that_only_handles_data_imports_no_torch(package: str) -> None:
+    assert loaded(IMPORTS, *modules(package)) == []
+
+
+def test_the_package_itself_imports_no_torch() -> None:
+    assert loaded(IMPORTS, "assay") == []
+
+
+def test_torch_would_be_seen() -> None:
+    assert "torch" in loaded(IMPORTS, "assay.core.query")

@@ -1,0 +1,65 @@
+"""Rows per call are arithmetic, and a memory size is read as people write it."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.core.errors import AssayError
+from assay.core.machine import Machine, parse_memory
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.integers(1, 2**40), st.integers(0, 2**34))
+def test_rows_fit_the_budget_and_are_a_multiple_of_eight_where_possible(memory, per_row):
+    rows = Machine(memory=memory).rows(per_row)
+    assert rows >= 1
+    assert rows == 1 or rows * per_row <= memory
+    assert rows < 8 or rows % 8 == 0
+    most = memory // max(1, per_row)
+    assert rows > most - 8  # no more than a remainder of eight is given away
+
+
+@pytest.mark.parametrize(
+    ("memory", "per_row", "rows"),
+    [(100, 1000, 1), (700, 100, 7), (800, 100, 8), (1599, 100, 8), (1600, 100, 16), (7, 0, 7)],
+)
+def test_rows_of_known_budgets(memory, per_row, rows):
+    assert Machine(memory=memory).rows(per_row) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("1MB", 2**20),
+        ("512 MB", 512 * 2**20),
+        ("2g", 2 * 2**30),
+        ("1.5GB", 3 * 2**29),
+        (" 4 GiB ", 4 * 2**30),
+        ("2048k", 2**21),
+        ("1048576", 2**20),
+        ("1048576B", 2**20),
+        ("32mb", 32 * 2**20),
+    ],
+)
+def test_a_memory_size_is_read_as_written(text, size):
+    assert parse_memory(text) == size
+
+
+@pytest.mark.parametrize(
+    "text", ["", "MB", "1TB", "1e9", "-1GB", "1,5GB", "one GB", "1GBs", ".5GB", "nan", "inf", "0x10MB"]
+)
+def test_what_is_no_size_is_refused_with_an_example(text):
+    with pytest.raises(AssayError, match="Write for example 512MB or 2GB"):
+        parse_memory(text)
+
+
+@pytest.mark.parametrize("text", ["0", "0GB", "1023k", "0.5MB", "100"])
+def test_a_budget_that_is_too_small_is_refused(text):
+    with pytest.raises(AssayError, match="give at least 1MB"):
+        parse_memory(text)
+
+
+@pytest.mark.xfail(strict=True, raises=OverflowError, reason="FAULT: a size beyond all floats is a raw OverflowError")
+def test_a_size_beyond_all_measure_is_refused():
+    with pytest.raises(AssayError):
+        parse_memory("9" * 400 + "GB")
