@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 from functools import lru_cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -23,6 +24,8 @@ EXAMPLES = {
     "sensitivity_n": "sensitivity_n(sizes=4, sets=8)",
     "smoothed": "smoothed(samples=4)",
 }
+FOLDER = TemporaryDirectory(prefix="assay-contracts-")
+atexit.register(FOLDER.cleanup)
 INNER = ("agop", "random_map")  # one that fits, and one that draws numbers and answers per feature
 
 
@@ -51,7 +54,7 @@ def _built(kind: str, spec: str) -> object:
 @lru_cache(maxsize=16)
 def _rows(place: str) -> Path:
     """A file of attributions for a site's samples."""
-    path = Path(mkdtemp(prefix="assay-contracts-")) / "rows.npz"
+    path = Path(FOLDER.name) / f"{hash(place)}.npz"
     shape = site(place).setting.features.shape
     np.savez(path, attribution=np.random.default_rng(0).normal(size=(POOL, *shape)).astype(np.float32))
     return path

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from assay.check.budgets import ROWS, budgets, metered
+from assay.check.budgets import ROWS, metered
 from assay.check.fault import examine
-from assay.check.method_case import PAIR
 from assay.check.methods import CONTRACTS
 from assay.check.site import sites
 from assay.core.registry import catalogue, resolve
@@ -43,10 +42,9 @@ def test_every_method_is_tried() -> None:
 @pytest.mark.parametrize("place", SITES[:3])
 def test_calls_of_1_8_and_64_rows_are_real(spec: str, place: str) -> None:
     case = method_case(spec, place).fresh()
-    kind = "forward" if spec == "occlusion" else "gradient"
-    samples = range(case.enough_samples())
-    for rows in ROWS:
-        machine = budgets(case.query(PAIR).footprint)[f"{rows} rows a {'forward' if rows == 1 else kind} pass"]
+    samples, machines = case.budgets()
+    assert len(machines) == 3
+    for rows, machine in zip(ROWS, machines.values(), strict=True):
         query = replace(case.query(samples), machine=machine)
         with metered(case.site.setting.model) as meter:
             case.method(query)

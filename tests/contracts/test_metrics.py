@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from assay.check.direction import answer_follows_truth, canvas_is_neutral, direction
 from assay.check.fault import examine
+from assay.check.metric_case import MANY
 from assay.check.metrics import CONTRACTS
 from assay.check.site import sites
 from assay.core.registry import catalogue
@@ -13,13 +15,27 @@ from contracts.examples import metric_case, specs
 
 SPECS = specs("metrics")
 SITES = sites("metrics")
+NEUTRAL = "color_count(unseen=False)"  # where a blank canvas is as good as the background
 
 
-@pytest.mark.parametrize("place", SITES)
+@pytest.mark.parametrize("place", [place for place in SITES if place != NEUTRAL])
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_metric_keeps_its_promises(spec: str, place: str) -> None:
     faults = examine(metric_case(spec, place), CONTRACTS)
     assert not faults, "\n".join(map(str, faults))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_metric_prefers_the_truth_where_the_canvas_is_neutral(spec: str) -> None:
+    case = metric_case(spec, NEUTRAL)
+    assert examine(case, [direction]) == []
+
+
+def test_where_metrics_that_ask_the_model_are_held_to_their_direction() -> None:
+    scenes = {place: metric_case("insertion", place).scene(MANY) for place in SITES}
+    assert [place for place, scene in scenes.items() if not canvas_is_neutral(scene)] == ["color_count"]
+    mute = [place for place, scene in scenes.items() if not answer_follows_truth(scene)]
+    assert mute == ["pixel_modulo", "tabular_rule(model='forest')"]  # wraps around; five trees are coarse
 
 
 @pytest.mark.parametrize("spec", SPECS)

@@ -16,6 +16,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(autouse=True)
 def surroundings(tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setenv("DIARY", str(tmp_path / "diary.txt"))
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]))

@@ -95,7 +95,7 @@ def torture(folder, kills, workers, finish, ward, seed=0):
     moments, struck = random.Random(seed), 0
     for number in range(kills):
         known, before = complete(folder), len(diary.read_text().splitlines()) if diary.exists() else 0
-        fault = f"{POINTS[number // 2 % 3]}:{moments.randint(1, 12)}" if number % 2 == 0 else ""
+        fault = f"{POINTS[number % 3]}:{moments.randint(1, 12)}" if number < kills - kills // 2 + 1 else ""
         struck += killed(folder, workers, fault, moments.uniform(0, 0.25))
         again = set(attributed(diary.read_text().splitlines()[before:] if diary.exists() else [])) & known
         assert not again, f"computed although complete: {again}"
@@ -106,8 +106,8 @@ def torture(folder, kills, workers, finish, ward, seed=0):
     return struck
 
 
-def test_a_run_killed_six_times_ends_like_one_that_was_not(tmp_path, finish, ward):
-    assert torture(tmp_path, 6, 1, finish, ward) >= 5
+def test_a_run_killed_four_times_ends_like_one_that_was_not(tmp_path, finish, ward):
+    assert torture(tmp_path, 4, 1, finish, ward) >= 3
 
 
 @pytest.mark.full

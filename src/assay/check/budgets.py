@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor, nn
 
 from assay.core.footprint import Footprint
@@ -14,21 +15,12 @@ from assay.core.machine import Machine
 ROWS = (1, 8, 64)
 
 
-def budgets(footprint: Footprint) -> dict[str, Machine]:
-    """1, 8 and 64 rows per call: for forward passes, and again for passes that keep what gradients need.
-
-    Memory for one row of the smaller kind is one row of the other kind, too.
-    """
-    passes = {"forward": footprint.forward, "gradient": footprint.gradient}
-    each = [(rows, kind) for rows in ROWS for kind in passes if (rows, kind) != (1, "gradient")]
-    return {f"{rows} rows a {kind} pass": Machine(memory=rows * passes[kind]) for rows, kind in each}
-
-
 @dataclass
 class Meter:
-    """How many rows went through a model."""
+    """How many rows went through a model, and whether gradients were kept on the way."""
 
     calls: list[int] = field(default_factory=list)
+    kinds: set[str] = field(default_factory=set)
 
     @property
     def rows(self) -> int:
@@ -42,9 +34,20 @@ def metered(model: nn.Module) -> Iterator[Meter]:
 
     def note(_module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
         meter.calls.append(len(inputs[0]))
+        meter.kinds.add("gradient" if torch.is_grad_enabled() else "forward")
 
     handle = model.register_forward_pre_hook(note)
     try:
         yield meter
     finally:
         handle.remove()
+
+
+def budgets(footprint: Footprint, kinds: Iterable[str]) -> dict[str, Machine]:
+    """1, 8 and 64 rows per call, of each kind of pass that is in use: forward, and gradient, which keeps more.
+
+    Memory for one row of a forward pass is one row of the other kind, too.
+    """
+    passes = {"forward": footprint.forward, "gradient": footprint.gradient}
+    several = {f"{rows} rows a {kind} pass": Machine(memory=rows * passes[kind]) for kind in kinds for rows in ROWS[1:]}
+    return {f"{ROWS[0]} row a pass": Machine(memory=ROWS[0] * footprint.forward), **several}

@@ -8,7 +8,7 @@ from typing import cast
 
 from torch import Tensor
 
-from assay.check.budgets import ROWS, metered
+from assay.check.budgets import ROWS, budgets, metered
 from assay.check.fault import Fault, Unanswered
 from assay.check.site import POOL, Site
 from assay.core.errors import NotApplicable
@@ -67,16 +67,18 @@ class MethodCase:
         except Exception as error:
             raise Unanswered from error
 
-    def enough_samples(self) -> int:
-        """So many samples that a model call of 64 rows is filled: few for methods that ask often.
+    def budgets(self) -> tuple[range, dict[str, Machine]]:
+        """Machines that take 1, 8 and 64 rows per call, and so many samples that calls of 64 rows are filled.
 
-        Points per sample fill a call of 8 rows evenly when 2, 4 or 8 samples share it.
+        Few samples for methods that ask often: 2, 4 or 8 of them share a call of 8 rows evenly.
         """
         query = self.query(PAIR)
+        footprint = query.footprint  # measured before the meter runs
         with metered(self.site.setting.model) as meter:
             self.method(query)
         each = meter.rows / len(PAIR)
-        return next((count for count in (2, 4, 8) if count * each >= max(ROWS)), POOL)
+        count = next((count for count in (2, 4, 8) if count * each >= max(ROWS)), POOL)
+        return range(count), budgets(footprint, meter.kinds)
 
     def reason(self) -> str:
         """Why the method does not apply here; empty where it does."""

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from assay.check.budgets import budgets
 from assay.check.compare import differing, same_bits, told
 from assay.check.fault import Fault, Unanswered
 from assay.check.method_case import PAIR, MethodCase
@@ -59,9 +58,9 @@ def rows_independent(case: MethodCase) -> Iterator[Fault]:
 def budget(case: MethodCase) -> Iterator[Fault]:
     """1, 8 or 64 rows per model call give the same attribution: memory is no hyper-parameter."""
     case.plain(PAIR)
-    block = range(case.enough_samples())
+    block, machines = case.budgets()
     plain = case.plain(block)
-    for name, machine in budgets(case.query(PAIR).footprint).items():
+    for name, machine in machines.items():
         if rows := differing(plain, case.answer(block, machine)):
             yield case.fault(budget, f"answered differently with {name}", told(rows))
 
@@ -132,7 +131,7 @@ def answers_not_applicable(case: MethodCase) -> Iterator[Fault]:
                 yield case.fault(answers_not_applicable, f"does not apply to {model} and gives no reason")
         except Exception as error:
             what = f"{type(error).__name__}: {error}"
-            yield case.fault(answers_not_applicable, f"stopped at {model} with {what}, not NotApplicable")
+            yield case.fault(answers_not_applicable, f"raised {what} at {model}, not NotApplicable")
 
 
 def _unless_it_stops(call: Callable[[], Any]) -> Any:

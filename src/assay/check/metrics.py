@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from assay.check.budgets import budgets
+from assay.check.budgets import budgets, metered
 from assay.check.compare import differing_rows, same_bits, told
 from assay.check.direction import direction
 from assay.check.fault import Fault
@@ -31,7 +31,7 @@ def answers(case: MetricCase) -> Iterator[Fault]:
         if not str(error).strip():
             yield case.fault(answers, "does not apply and gives no reason")
     except Exception as error:
-        yield case.fault(answers, f"stopped with {type(error).__name__}: {error}, not NotApplicable")
+        yield case.fault(answers, f"raised {type(error).__name__}: {error}, not NotApplicable")
 
 
 def rows(case: MetricCase) -> Iterator[Fault]:
@@ -62,8 +62,10 @@ def blocks_merge(case: MetricCase) -> Iterator[Fault]:
 
 def batch(case: MetricCase) -> Iterator[Fault]:
     """1, 8 or 64 rows per model call give the same evidence: memory is no hyper-parameter."""
-    plain = case.plain(FEW)
-    for name, machine in budgets(case.scene(FEW).ask().footprint).items():
+    footprint = case.scene(FEW).ask().footprint  # measured before the meter runs
+    with metered(case.site.setting.model) as meter:
+        plain = case.plain(FEW)
+    for name, machine in budgets(footprint, meter.kinds).items():
         found = case.metric(case.trial(FEW, machine))
         yield from _differing(case, batch, plain, found, name, ROUNDING)
 

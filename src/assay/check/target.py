@@ -39,10 +39,14 @@ def check(kind: str, spec: Spec) -> Iterator[Verdict]:
 
 
 def cases(kind: str, spec: Spec) -> Iterator[Any]:
-    """The component in every place: methods and metrics at all tiny sites, an environment in itself."""
+    """The component in every place: methods and metrics at all tiny sites, an environment alone.
+
+    Of an environment without parameters the tiny instance is taken.
+    """
     component = build(kind, resolve(kind, spec))
     if kind == "environments":
-        yield EnvironmentCase(str(spec), component)
+        tiny = not spec.params and hasattr(component, "tiny")
+        yield EnvironmentCase(str(spec), component.tiny() if tiny else component)
     else:
         made = MethodCase if kind == "methods" else MetricCase
         yield from (made(str(spec), component, site(name)) for name in sites(kind))

@@ -35,6 +35,7 @@ class Estimator(nn.Module):
             raise AssayError(f"{type(estimator).__name__} is no estimator: it has none of {', '.join(ANSWERS)}.")
         self.estimator = estimator
         self.classes = classes
+        self.eval()  # it is fitted, and never in training
 
     def forward(self, x: Tensor) -> Tensor:
         outputs = _outputs(self.estimator, _table(self.estimator, x))

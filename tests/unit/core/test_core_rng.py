@@ -83,11 +83,11 @@ def test_global_streams_are_neither_read_nor_moved():
         draws = Draws([("g", index) for index in range(3)])
         return torch.cat([draws.uniform(2), draws.normal(2), draws.permutations(2)], dim=1)
 
-    before = (torch.get_rng_state(), random.getstate(), np.random.get_state()[1].tolist())  # noqa: NPY002
+    before = (torch.get_rng_state(), random.getstate(), np.random.get_state()[1].tolist())
     first = draw()
     assert torch.equal(before[0], torch.get_rng_state())
     assert before[1] == random.getstate()
-    assert before[2] == np.random.get_state()[1].tolist()  # noqa: NPY002
+    assert before[2] == np.random.get_state()[1].tolist()
     torch.manual_seed(torch.initial_seed() + 1)
     assert torch.equal(first, draw())
     torch.set_rng_state(before[0])

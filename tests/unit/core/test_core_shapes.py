@@ -101,8 +101,8 @@ def test_a_whole_number_for_a_float_is_a_float_and_nothing_else_is(value, annota
 )
 @pytest.mark.xfail(
     strict=True,
-    reason="FAULT: whole numbers in a tuple of floats stay whole (pixel_modulo(radii=(10, 20)) is not radii=(10.0, 20.0)), "
-    "and so they do when 'int' occurs anywhere in the annotation, as in 'point'",
+    reason="FAULT: whole numbers in a tuple of floats stay whole (pixel_modulo(radii=(10, 20)) is not (10.0, 20.0)); "
+    "so they do when 'int' occurs anywhere in the annotation, as in 'point'",
 )
 def test_a_whole_number_for_a_float_is_a_float_wherever_it_stands(value, annotation, expected):
     assert repr(as_float(value, annotation)) == repr(expected)

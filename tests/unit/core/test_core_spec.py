@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assay.core.errors import SpecError
 from assay.core.spec import Spec, walk
 
-quick = settings(max_examples=200, deadline=None, derandomize=True)
+quick = settings(max_examples=80, deadline=None, derandomize=True)
 
 words = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,6}", fullmatch=True).filter(lambda word: not keyword.iskeyword(word))
 dotted = st.lists(words, min_size=1, max_size=3).map(".".join)
@@ -198,9 +198,7 @@ def test_a_number_that_is_too_large_is_refused():
         Spec.parse("smoothed(noise=1e999)")
 
 
-@pytest.mark.parametrize(
-    "text", ["f(a=" + "-" * 5000 + "1)", "f" + ".a" * 50_000, "f(a=" + "+".join(["1"] * 20_000) + ")"]
-)
+@pytest.mark.parametrize("text", ["f(a=" + "-" * 5000 + "1)", "f" + ".a" * 3000, "f(a=" + "+".join(["1"] * 5000) + ")"])
 @pytest.mark.xfail(strict=True, raises=(RecursionError, MemoryError), reason="FAULT: deep text is a raw RecursionError")
 def test_text_that_is_too_deep_is_a_spec_error(text):
     with pytest.raises(SpecError):

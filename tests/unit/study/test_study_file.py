@@ -1,0 +1,294 @@
+"""A study file is read to the end: every mistake is told at once, and a sound one means what it says."""
+
+import datetime
+import re
+
+import pytest
+
+from assay.core.errors import AssayError, StudyError
+from assay.core.question import Question
+from assay.core.spec import Spec
+from assay.study.shelf import find, shelf, title
+from assay.study.study import Entry, Faithfulness, Study, read
+
+BASE = {"environments": ["color_count"], "methods": ["gradient"], "metrics": ["f1"]}
+
+
+def problems(**changed):
+    with pytest.raises(StudyError) as refused:
+        read({**BASE, **changed}, "s", "s.toml")
+    return list(refused.value.problems)
+
+
+def test_a_small_study_is_filled_with_defaults():
+    study = read(BASE, "small")
+    assert (study.name, study.title, study.seeds, study.data_seed, study.gallery) == ("small", "", (0,), None, 4)
+    assert study.faithfulness == ()
+    (environment,), (method,), (metric,) = study.environments, study.methods, study.metrics
+    assert (environment.label, environment.samples, environment.block) == ("color_count", 16, 8)
+    assert environment.spec.get("side") == 224
+    assert method == Entry(Spec("gradient"), "gradient")
+    assert metric.spec == Spec.of("f1", sign="overall", smooth=0.0)
+
+
+def test_a_large_study_means_what_it_says():
+    study = read(
+        {
+            "title": "T",
+            "seeds": [3, 1],
+            "data_seed": 7,
+            "samples": 32,
+            "block": 4,
+            "gallery": 0,
+            "question": {"target": "predicted", "readout": "logit"},
+            "environments": ["color_count", {"use": "pixel_modulo(side=64)", "label": "PM", "samples": 2, "block": 1}],
+            "methods": [
+                "gradient",
+                {"use": "integrated_gradients", "label": "IG*", "question": {"baseline": "true", "readout": "margin"}},
+                {"use": "lrp", "only": ["PM", "color_count"]},
+            ],
+            "metrics": [{"use": "f1", "only": ["pixel_modulo"]}, "precision"],
+            "faithfulness": [{"metric": "precision", "gamma": 0.9, "require": ["IG*"]}, {"metric": "f1"}],
+        },
+        "large",
+    )
+    assert (study.title, study.seeds, study.data_seed, study.gallery) == ("T", (3, 1), 7, 0)
+    assert [(e.label, e.samples, e.block) for e in study.environments] == [("color_count", 32, 4), ("PM", 2, 1)]
+    assert [m.question for m in study.methods] == [
+        Question(target="predicted", readout="logit"),
+        Question(target="predicted", readout="margin", baseline="true"),
+        Question(target="predicted", readout="logit"),
+    ]
+    assert study.metrics[0].question == study.environments[0].question == Question()
+    assert study.methods[2].only == ("PM", "color_count")
+    assert study.faithfulness == (Faithfulness("precision", 0.9, ("IG*",)), Faithfulness("f1", 0.5, ()))
+    first, second = study.environments
+    assert [study.metrics[0].applies(e) for e in (first, second)] == [False, True]  # by the name of the component
+    assert [study.methods[2].applies(e) for e in (first, second)] == [True, True]  # by name or by label
+    assert study.methods[0].applies(first)
+
+
+def test_every_mistake_is_told_at_once():
+    found = problems(
+        sampels=3,
+        seeds=[1, 1],
+        samples=0,
+        block="8",
+        gallery=-1,
+        question={"readout": "logits"},
+        environments=["color_count", "color_count", {"use": "colour_count"}, {"label": "x"}],
+        methods=["gradeint", "smoothed(samples='x')", {"use": "lrp", "only": ["elsewhere"]}, 3],
+        metrics=[{"use": "f1", "weight": 2}, {"use": "f1", "label": "F", "question": {}}],
+        faithfulness=[{"metric": "F1", "require": ["lrp", "gradint"]}],
+    )
+    told = "\n".join(found)
+    for part in (
+        "unknown key 'sampels'. Did you mean 'samples'?",
+        "seeds must be a list of different whole numbers, not [1, 1]",
+        "samples must be a whole number of at least 1, not 0",
+        "block must be a whole number of at least 1, not '8'",
+        "gallery must be a whole number of at least 0, not -1",
+        "question: readout 'logits' is unknown. Did you mean 'logit'?",
+        "environments item 2: label 'color_count' is used twice; give one a label",
+        "environments item 3: unknown environment 'colour_count'. Did you mean 'color_count'?",
+        'environments item 4: write a spec in quotes, or a table with use = "..."',
+        "methods item 1: unknown method 'gradeint'. Did you mean 'gradient'?",
+        "methods item 2: smoothed: samples='x' does not fit int.",
+        "methods item 4: write a spec in quotes",
+        "'lrp': only = 'elsewhere' is no environment of this study.",
+        "metrics item 1: unknown key 'weight'.",
+        "metrics item 2: unknown key 'question'.",
+        "faithfulness: no metric 'F1'.",
+        "faithfulness: no method 'gradint'",
+    ):
+        assert part in told, part
+    assert len(found) == 17
+
+
+def test_the_error_names_the_file_and_counts():
+    with pytest.raises(StudyError, match=r"^s\.toml: 2 problems\n  - .*\n  - "):
+        read({**BASE, "seeds": [], "samples": -1}, "s", "s.toml")
+    with pytest.raises(StudyError, match=r"^s\.toml: 1 problem\n  - "):
+        read({**BASE, "seeds": []}, "s", "s.toml")
+
+
+@pytest.mark.parametrize("kind", ["environments", "methods", "metrics"])
+@pytest.mark.parametrize("items", [[], "gradient", {}, None, 3, {"use": "gradient"}])
+def test_a_list_that_is_none_or_empty_is_told(kind, items):
+    assert problems(**{kind: items})[0] == f"{kind} must be a list with at least one item"
+    table = {name: value for name, value in BASE.items() if name != kind}
+    with pytest.raises(StudyError, match=f"{kind} must be a list"):
+        read(table, "s")
+
+
+@pytest.mark.parametrize("seeds", ["all", 3, [0.0], [True], ["0"], [], [0, 0], {}, [[0]], None])
+def test_seeds_are_different_whole_numbers(seeds):
+    assert problems(seeds=seeds) == [f"seeds must be a list of different whole numbers, not {seeds!r}"]
+
+
+@pytest.mark.parametrize("key", ["samples", "block", "gallery"])
+@pytest.mark.parametrize("value", [-1, 1.0, True, "8", [8], float("nan"), datetime.date(2026, 1, 1)])
+def test_counts_are_whole_numbers(key, value):
+    (told,) = problems(**{key: value})
+    assert told.startswith(f"{key} must be a whole number")
+
+
+def test_labels_tell_equal_specs_apart():
+    items = ["gradient", {"use": "gradient", "label": "again"}]
+    assert [entry.label for entry in read({**BASE, "methods": items}, "s").methods] == ["gradient", "again"]
+    assert problems(methods=["gradient", "gradient"]) == [
+        "methods item 2: label 'gradient' is used twice; give one a label"
+    ]
+
+
+def test_a_label_may_be_used_again_by_another_kind():
+    assert read({**BASE, "metrics": [{"use": "f1", "label": "gradient"}]}, "s").metrics[0].label == "gradient"
+
+
+def test_the_floor_of_a_faithfulness_test_needs_a_metric_that_is_better_when_higher():
+    (told,) = problems(metrics=["deletion"], faithfulness=[{"metric": "deletion"}])
+    assert "better when lower" in told
+
+
+# Files.
+
+
+def test_a_file_is_read_and_named_by_its_stem(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('environments = ["color_count"]\nmethods = ["gradient"]\nmetrics = ["f1(sign=\'positive\')"]\n')
+    assert Study.load(path) == read({**BASE, "metrics": ["f1(sign='positive')"]}, "mine")
+    assert find(str(path)) == Study.load(path)
+
+
+@pytest.mark.parametrize("text", ["seeds = ", "a = 1\na = 2", "\0", "[x", 'title = "unfinished'])
+def test_a_file_that_is_no_toml_is_a_study_error(tmp_path, text):
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(StudyError, match="not valid TOML"):
+        Study.load(path)
+
+
+def test_a_file_that_cannot_be_read_is_an_error_with_its_path(tmp_path):
+    (tmp_path / "latin.toml").write_bytes(b"title = 'caf\xe9'\n")
+    for name in ("latin.toml", "absent.toml", "."):
+        with pytest.raises(AssayError, match=re.escape(str(tmp_path / name))):
+            Study.load(tmp_path / name)
+
+
+def test_an_empty_file_misses_three_lists(tmp_path):
+    (tmp_path / "empty.toml").write_text("")
+    with pytest.raises(StudyError, match="3 problems"):
+        Study.load(tmp_path / "empty.toml")
+
+
+@pytest.mark.parametrize("name", sorted(shelf()))
+def test_every_shipped_study_loads_under_every_way_to_call_it(name):
+    study = find(name)
+    assert study == find(f"studies/{name}.toml") == Study.load(shelf()[name])
+    assert title(shelf()[name]) == study.title != ""
+
+
+def test_a_study_that_is_nowhere_is_suggested_and_listed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AssayError, match=r"no study 'demoo'.*Did you mean 'demo'\? Shipped: .*demo"):
+        find("demoo")
+    with pytest.raises(AssayError, match="not a file"):
+        find("absent.toml")
+
+
+def test_a_narrowed_study_is_smaller_and_never_larger():
+    study = read({**BASE, "environments": ["color_count", {"use": "pixel_modulo", "samples": 4}], "seeds": [0, 1]}, "s")
+    narrow = study.narrowed(8, None)
+    assert [entry.samples for entry in narrow.environments] == [8, 4]
+    assert narrow.seeds == (0, 1)
+    assert study.narrowed(None, (5,)).seeds == (5,)
+    assert study.narrowed(100, None) == study == study.narrowed(None, None)
+
+
+# Faults: content that is wrong and is taken, or breaks the reader.
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        pytest.param({"faithfulness": {"metric": "f1"}}, "faithfulness", id="[faithfulness], one table"),
+        pytest.param({"faithfulness": "f1"}, "faithfulness", id="faithfulness is text"),
+        pytest.param({"faithfulness": 3}, "faithfulness", id="faithfulness is a number"),
+        pytest.param({"faithfulness": ["f1"]}, "faithfulness", id="a test is text"),
+        pytest.param({"faithfulness": [{"metric": "f1", "gamma": "x"}]}, "gamma", id="gamma is text"),
+        pytest.param({"faithfulness": [{"metric": "f1", "gamma": []}]}, "gamma", id="gamma is a list"),
+        pytest.param({"faithfulness": [{"metric": 3}]}, "metric", id="metric is a number"),
+        pytest.param({"faithfulness": [{"metric": "f1", "require": 3}]}, "require", id="require is a number"),
+        pytest.param({"methods": [{"use": "gradient", "only": 3}]}, "only", id="only is a number"),
+        pytest.param({"methods": [{"use": "gradient", "only": [["color_count"]]}]}, "only", id="only is a nested list"),
+    ],
+)
+@pytest.mark.xfail(strict=True, reason="FAULT: raw TypeError, ValueError or AttributeError instead of a StudyError")
+def test_malformed_content_is_a_problem_and_no_accident(changed, named):
+    assert named in "\n".join(problems(**changed))
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        pytest.param({"faithfulness": [{"metric": "f1", "gamma": float("nan")}]}, "gamma", id="gamma is nan"),
+        pytest.param({"faithfulness": [{"metric": "f1", "gamma": True}]}, "gamma", id="gamma is a truth value"),
+        pytest.param({"faithfulness": [{"metric": "f1", "gama": 0.9}]}, "gama", id="an unknown key of a test"),
+        pytest.param({"data_seed": "seven"}, "data_seed", id="data_seed is text"),
+        pytest.param({"data_seed": 1.5}, "data_seed", id="data_seed is a float"),
+        pytest.param({"data_seed": True}, "data_seed", id="data_seed is a truth value"),
+        pytest.param({"data_seed": [0]}, "data_seed", id="data_seed is a list"),
+        pytest.param({"title": 5}, "title", id="title is a number"),
+        pytest.param({"title": ["a"]}, "title", id="title is a list"),
+        pytest.param({"methods": [{"use": "gradient", "label": ["a"]}]}, "label", id="label is a list"),
+        pytest.param({"methods": [{"use": "gradient", "label": ""}]}, "label", id="label is empty"),
+        pytest.param({"question": {"baseline": [1]}}, "baseline", id="baseline is a list"),
+        pytest.param({"question": {"temperature": float("inf")}}, "temperature", id="temperature is infinite"),
+    ],
+)
+@pytest.mark.xfail(strict=True, reason="FAULT: malformed content is taken without a word")
+def test_malformed_content_is_not_taken(changed, named):
+    assert named in "\n".join(problems(**changed))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param({"methods": [{"use": "gradient", "only": "color_count"}]}, id="only"),
+        pytest.param({"faithfulness": [{"metric": "f1", "require": "gradient"}]}, id="require"),
+    ],
+)
+@pytest.mark.xfail(strict=True, reason="FAULT: a text where a list belongs is read letter by letter")
+def test_a_text_where_a_list_belongs_is_one_problem(changed):
+    (told,) = problems(**changed)
+    assert "list" in told
+
+
+@pytest.mark.xfail(strict=True, reason="FAULT: only = 'c' is taken for ['c'] where an environment is labelled 'c'")
+def test_a_text_of_one_letter_is_no_list_either():
+    environment = {"use": "color_count", "label": "c"}
+    assert problems(environments=[environment], methods=[{"use": "gradient", "only": "c"}])
+
+
+@pytest.mark.parametrize(
+    "use", ["smoothed(noise=1" + "0" * 400 + ")", "smoothed(of=" + "-" * 5000 + "1)", "smoothed(noise=1e999)"]
+)
+@pytest.mark.xfail(strict=True, reason="FAULT: raw OverflowError, raw RecursionError, a parameter that has no key")
+def test_a_spec_out_of_all_measure_is_a_problem_like_any_other(use):
+    assert problems(methods=[use])[0].startswith("methods item 1")
+
+
+@pytest.mark.parametrize("text", ["class Mine(:", "class Mine:\n    k: int = LATER", "raise RuntimeError('boom')"])
+@pytest.mark.xfail(strict=True, reason="FAULT: a component file with a mistake is a raw error")
+def test_a_component_file_with_a_mistake_is_a_problem_like_any_other(tmp_path, monkeypatch, text):
+    (tmp_path / "mistaken_module.py").write_text(text + "\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = problems(methods=["mistaken_module:Mine", "gradeint"])
+    assert [told[:14] for told in found] == ["methods item 1", "methods item 2"]
+
+
+@pytest.mark.parametrize("limit", [0, -3])
+@pytest.mark.xfail(strict=True, reason="FAULT: a study of no samples, which run() meets with a raw IndexError")
+def test_no_study_is_narrowed_to_nothing(limit):
+    with pytest.raises(AssayError):
+        read(BASE, "s").narrowed(limit, None)
