@@ -61,3 +61,25 @@ def test_the_picture_shows_input_truth_and_attribution(capsys):
 def test_an_unknown_name_of_the_package_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'attribut'"):
         _ = assay.attribut
+
+
+def test_a_captum_class_that_draws_random_numbers_gives_the_same_map_again_and_leaves_the_global_stream_alone():
+    import torch
+    from captum.attr import ShapleyValueSampling
+
+    place = assay.environment("tabular_rule", d=4, informative=2, train_rows=32, epochs=1)
+    before = torch.random.get_rng_state()
+    first = assay.attribute(place, ShapleyValueSampling, n=3)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    torch.rand(5)
+    assert torch.equal(first.attribution, assay.attribute(place, ShapleyValueSampling, n=3).attribution)
+
+
+def test_a_captum_class_without_gradients_explains_a_forest():
+    from captum.attr import FeatureAblation, Saliency
+
+    forest = assay.environment("tabular_rule", model="forest", d=4, informative=2, train_rows=64, trees=3)
+    found, ours = assay.attribute(forest, FeatureAblation, n=4), assay.attribute(forest, "occlusion", n=4)
+    np.testing.assert_allclose(found.attribution, ours.attribution, atol=1e-6)
+    with pytest.raises(assay.NotApplicable, match="needs gradients"):
+        assay.attribute(forest, Saliency, n=4)

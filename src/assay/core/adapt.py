@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,24 +14,26 @@ from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.core.query import Query
+from assay.core.rng import generator
 
 
 @dataclass(frozen=True)
 class CaptumMethod:
     """A class in Captum's shape: made from the model, then ``.attribute(inputs, target=...)``."""
 
-    cls: Callable[..., Any]
+    cls: type
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, query: Query) -> Tensor:
-        query.require_gradients()
+        if not any(base.__name__ == "PerturbationAttribution" for base in self.cls.__mro__):
+            query.require_gradients()
         explainer = self.cls(query.module)
         accepted = inspect.signature(explainer.attribute).parameters
         given: dict[str, Any] = dict(self.params)
         if "baselines" in accepted:
             given.setdefault("baselines", query.baseline)
-        result = explainer.attribute(query.x.clone().requires_grad_(), target=query.target, **given)
-        return _tensor(result, query)
+        with _seeded(query):
+            return _tensor(explainer.attribute(query.x.clone().requires_grad_(), target=query.target, **given), query)
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,8 @@ class CallableMethod:
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, query: Query) -> Tensor:
-        return _tensor(self.function(query.module, query.x.clone(), query.target, **self.params), query)
+        with _seeded(query):
+            return _tensor(self.function(query.module, query.x.clone(), query.target, **self.params), query)
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,14 @@ class QueryMethod:
 
     def __call__(self, query: Query) -> Tensor:
         return _tensor(self.function(query, **self.params), query)
+
+
+@contextmanager
+def _seeded(query: Query) -> Iterator[None]:
+    """Code that draws from torch's global stream draws the same numbers for the same block, and leaves it as it was."""
+    with torch.random.fork_rng():
+        torch.random.set_rng_state(generator(*query.stream, "global", query.indices[0]).get_state())
+        yield
 
 
 def adapt(kind: str, name: str, target: Any, params: Mapping[str, Any]) -> Any:

@@ -39,7 +39,12 @@ class ColorCount:
     modality: ClassVar[str] = "image"
 
     side: int = 224  # pixels
-    colors: tuple[tuple[int, int, int], ...] = ((255, 255, 255), (255, 127, 0), (0, 127, 255), (0, 255, 0))
+    colors: tuple[tuple[int, int, int], ...] = (
+        (255, 255, 255),
+        (255, 127, 0),
+        (0, 127, 255),
+        (0, 255, 0),
+    )  # one a class
     background: tuple[int, int, int] = (20, 20, 20)
     sizes: tuple[int, int] | None = None  # smallest and largest patch; None: 20 to 50, scaled with side
     unseen: bool = True  # unseen-data effect; False: no redundant channels
@@ -47,7 +52,7 @@ class ColorCount:
     scale: float | Literal["torch"] = 1.0  # redundant weights are uniform in -scale..scale; torch: as PyTorch would
     weight_seed: int | None = None  # of the redundant weights; None: the study's seed
     uniform: bool = False  # accumulator with all weights 1 instead of random ones
-    accumulator_seed: int = 0
+    accumulator_seed: int = 0  # of the random weights
     temperature: float | None = None  # of the explained probability; None: half the median lead of the winner
     forward: Literal["network", "program"] = "network"  # what answers where no gradient is needed; both are equal
 

@@ -35,7 +35,7 @@ class PixelModulo:
     modality: ClassVar[str] = "image"
 
     side: int = 224  # pixels
-    modulus: int = 30
+    modulus: int = 30  # N
     largest: int | None = None  # largest count the network can take; None: 4900, scaled with the image's area
     patches: int = 4
     radii: tuple[float, float] | None = None  # smallest and largest patch radius; None: 22.7 to 37.4, scaled with side

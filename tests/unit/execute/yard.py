@@ -1,0 +1,227 @@
+"""Small components for tests of execution. Each does one thing, some of them the wrong one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from assay.core.errors import NotApplicable
+from assay.core.evidence import Evidence, Score
+from assay.core.features import Columns
+from assay.core.protocols import Method
+from assay.core.query import Query
+from assay.core.question import Question
+from assay.core.setting import Reference, Samples, Setting, Truth
+from assay.core.trial import Scene, Trial
+from assay.methods.gradient import Gradient
+
+trained: list[int] = []  # seeds, in the order in which Orchard was trained in this process
+
+
+def _setting(weight: Tensor) -> Setting:
+    model = nn.Linear(3, 2, bias=False)
+    with torch.no_grad():
+        model.weight.copy_(weight)
+    rows = Reference(torch.arange(12.0).view(4, 3), torch.tensor([0, 1, 0, 1]))
+    question = Question("logit", 1.0, "zero", "label")
+    return Setting(model.eval(), Columns.plain(3, ("a", "b", "c")), "table", question, ("no", "yes"), reference=rows)
+
+
+def _samples(indices: Sequence[int], seed: int) -> Samples:
+    x = torch.stack([torch.tensor([index, index + 0.5, seed], dtype=torch.float32) for index in indices])
+    return Samples(x, torch.tensor(list(indices)) % 2, Truth(torch.ones(len(x), 3)), tuple(indices))
+
+
+WEIGHT = torch.tensor([[1.0, 2.0, 3.0], [-1.0, 0.0, 1.0]])
+
+
+@dataclass(frozen=True)
+class Meadow:
+    """An environment in which nothing is trained."""
+
+    scale: float = 1.0
+
+    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        assert not weights
+        return _setting(WEIGHT * self.scale)
+
+    def sample(self, indices: Sequence[int], seed: int) -> Samples:
+        return _samples(indices, seed)
+
+
+@dataclass(frozen=True)
+class Orchard:
+    """An environment whose model is trained; the weights lie in memory as a transposed view."""
+
+    fails: bool = False
+
+    def train(self, seed: int) -> dict[str, Tensor]:
+        if self.fails:
+            raise RuntimeError("no fruit this year")
+        trained.append(seed)
+        return {"weight": (WEIGHT + seed).T.contiguous().T}
+
+    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        return _setting(weights["weight"])
+
+    def sample(self, indices: Sequence[int], seed: int) -> Samples:
+        return _samples(indices, seed)
+
+
+@dataclass(frozen=True)
+class Copy:
+    """The input, times a number."""
+
+    k: float = 1.0
+
+    def __call__(self, query: Query) -> Tensor:
+        return query.x * self.k
+
+
+@dataclass(frozen=True)
+class Fits:
+    """The input minus the mean of the reference rows."""
+
+    def fit(self, query: Query) -> dict[str, Tensor]:
+        return {"mean": query.x.mean(dim=0)}
+
+    def __call__(self, query: Query) -> Tensor:
+        return query.x - query.fitted["mean"]
+
+
+@dataclass(frozen=True)
+class Around:
+    """A combinator that fits something of its own, whatever is inside."""
+
+    of: Method = Gradient()
+
+    def fit(self, query: Query) -> dict[str, Tensor]:
+        return {"scale": torch.tensor(2.0)}
+
+    def __call__(self, query: Query) -> Tensor:
+        return self.of(query) * query.fitted["scale"]
+
+
+@dataclass(frozen=True)
+class Both:
+    """A method made of several."""
+
+    of: tuple[Method, ...] = ()
+
+    @property
+    def fit(self):
+        return self.of[0].fit
+
+    def __call__(self, query: Query) -> Tensor:
+        return sum(method(query) for method in self.of)
+
+
+@dataclass(frozen=True)
+class Refuses:
+    """A method that does not apply, from some sample on."""
+
+    start: int = 0
+
+    def __call__(self, query: Query) -> Tensor:
+        if query.indices[0] >= self.start:
+            raise NotApplicable("needs a garden")
+        return query.x
+
+
+@dataclass(frozen=True)
+class Breaks:
+    """A method that fails, from some sample on."""
+
+    start: int = 0
+
+    def __call__(self, query: Query) -> Tensor:
+        if query.indices[0] >= self.start:
+            raise RuntimeError("the spade broke")
+        return query.x
+
+
+@dataclass(frozen=True)
+class Hungry:
+    """A method that needs a small memory budget."""
+
+    most: int = 2**20
+
+    def __call__(self, query: Query) -> Tensor:
+        if query.machine.memory > self.most:
+            raise MemoryError
+        return query.x
+
+
+@dataclass(frozen=True)
+class Total:
+    """The sum of the attribution."""
+
+    k: float = 1.0
+
+    def __call__(self, trial: Trial) -> Evidence:
+        return Evidence({"value": self.k * trial.map.sum(dim=1).numpy()})
+
+
+@dataclass(frozen=True)
+class Probes:
+    """The sum of the attribution, plus what the model says."""
+
+    def probe(self, scene: Scene) -> dict[str, Tensor]:
+        return {"score": scene.ask().score(scene.samples.x)}
+
+    def __call__(self, trial: Trial) -> Evidence:
+        return Evidence({"value": (trial.map.sum(dim=1) + trial.probe["score"]).numpy()})
+
+
+@dataclass(frozen=True)
+class Picky:
+    """Defined on samples below some index only; has a curve."""
+
+    below: int = 2
+
+    def __call__(self, trial: Trial) -> Evidence:
+        index = np.array(trial.scene.samples.indices)
+        rows = {"value": np.where(index < self.below, index, 0.0), "defined": index < self.below}
+        return Evidence({**rows, "curve": np.stack([index, 2.0 * index], axis=1)}, {"curve": np.array([0.0, 1.0])})
+
+
+@dataclass(frozen=True)
+class Tramples:
+    """A metric that writes into what it is given."""
+
+    def __call__(self, trial: Trial) -> Evidence:
+        value = trial.map.sum(dim=1).numpy().copy()
+        trial.attribution.zero_()
+        return Evidence({"value": value})
+
+
+@dataclass(frozen=True)
+class Ends:
+    """A metric with a reduce of its own kind: nan, float32, int64."""
+
+    how: str = "nan"
+
+    def __call__(self, trial: Trial) -> Evidence:
+        return Evidence({"value": trial.map.sum(dim=1).numpy()})
+
+    def reduce(self, evidence: Evidence) -> Score:
+        value, count = evidence["value"].mean(), len(evidence)
+        if self.how == "nan":
+            return Score(float("nan"), count, count)
+        if self.how == "float32":
+            return Score(np.float32(value), count, count)
+        return Score(float(value), count, evidence.defined.sum())
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A metric whose rows are not what they should be."""
+
+    how: str = "short"
+
+    def __call__(self, trial: Trial) -> Evidence:
+        value = trial.map.sum(dim=1).numpy()
+        rows = {"short": value[1:], "nan": value * np.nan, "inf": value + np.inf}
+        return Evidence({"value": rows[self.how]})
