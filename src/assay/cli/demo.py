@@ -21,7 +21,7 @@ def demo(
     from assay.cli.run import execute
     from assay.study.shelf import find
 
-    code = execute(find("demo"), store, worker_count(workers), Machine(), as_json)
+    code = execute(find("demo"), store, worker_count(workers, Machine().memory), Machine(), as_json)
     page = write(store, store / "report")
     if not as_json:
         typer.echo(f"Report: {page}")

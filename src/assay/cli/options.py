@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Annotated
 
+import psutil
 import typer
 
 from assay.core.errors import AssayError
@@ -13,11 +14,11 @@ from assay.core.machine import Machine, parse_memory
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text for people.")]
 StorePath = Annotated[Path, typer.Argument(help="A folder that 'assay run' has written.")]
-Workers = Annotated[int | None, typer.Option(help="Processes; 0 computes in this one. Default: the number of cores.")]
+Workers = Annotated[int | None, typer.Option(help="Processes; 0 computes in this one. Default: one per core.")]
 Device = Annotated[str, typer.Option(help="Where models run: cpu, cuda, cuda:1, ...")]
 Memory = Annotated[
     str,
-    typer.Option(help="Budget for the activations of one model call. The default suits a CPU core; give a GPU 4GB."),
+    typer.Option(help="Budget for one model call of one process."),
 ]
 Threads = Annotated[int, typer.Option(help="Threads per process.")]
 Dtype = Annotated[str, typer.Option(help="float32 or float64.")]
@@ -31,10 +32,13 @@ def machine(device: str, memory: str, threads: int, dtype: str) -> Machine:
     return Machine(device, dtype, parse_memory(memory), threads)
 
 
-def worker_count(given: int | None) -> int:
-    if given is not None and given < 0:
+def worker_count(given: int | None, memory: int) -> int:
+    """As told; else one per core, but no more than the machine's memory can feed."""
+    if given is None:
+        return max(1, min(os.cpu_count() or 1, psutil.virtual_memory().total // (2 * memory)))
+    if given < 0:
         raise AssayError(f"--workers {given}: give 0 (this process) or more.")
-    return (os.cpu_count() or 1) if given is None else given
+    return given
 
 
 def seed_list(text: str | None) -> tuple[int, ...] | None:

@@ -24,7 +24,7 @@ def run(
         bool, typer.Option("--dry-run", help="Print what would be computed, and compute nothing.")
     ] = False,
     device: Device = "cpu",
-    memory: Memory = "32MB",
+    memory: Memory = "1GB",
     threads: Threads = 1,
     dtype: Dtype = "float32",
     as_json: Json = False,
@@ -36,7 +36,7 @@ def run(
     if dry_run:
         forecast(found, root, options, as_json)
     else:
-        raise typer.Exit(execute(found, root, worker_count(workers), options, as_json))
+        raise typer.Exit(execute(found, root, worker_count(workers, options.memory), options, as_json))
 
 
 def execute(study: Study, root: Path, workers: int, options: Machine, as_json: bool) -> int:

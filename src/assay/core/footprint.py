@@ -1,4 +1,4 @@
-"""How much memory one row needs in a model: arithmetic from the shapes that its layers produce."""
+"""How much memory one row needs in a model: arithmetic from the tensors that a pass over one row makes and keeps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.utils.hooks import RemovableHandle
 
 @dataclass(frozen=True)
 class Footprint:
-    """Bytes per row of a forward pass, and of a forward pass that keeps everything for the backward pass."""
+    """Bytes per row of a forward pass, and of a forward pass that keeps what the backward pass needs."""
 
     forward: int
     gradient: int
@@ -31,22 +31,28 @@ def footprint(model: nn.Module, row: Tensor) -> Footprint:
 
 
 def _measure(model: nn.Module, row: Tensor) -> Footprint:
-    sizes = [row.nbytes]
+    outputs = [row.nbytes]
+    saved: dict[int, int] = {}
+    own = {parameter.data_ptr() for parameter in (*model.parameters(), *model.buffers())}
 
     def note(_module: nn.Module, _inputs: object, output: object) -> None:
         if isinstance(output, Tensor):
-            sizes.append(output.nbytes)
+            outputs.append(output.nbytes)
+
+    def keep(tensor: Tensor) -> Tensor:
+        if tensor.data_ptr() not in own:
+            saved[tensor.data_ptr()] = tensor.nbytes
+        return tensor
 
     handles: list[RemovableHandle] = []
     try:
         for module in model.modules():
-            if next(module.children(), None) is None:
-                handles.append(module.register_forward_hook(note))
-        with torch.no_grad():
-            model(row)
+            handles.append(module.register_forward_hook(note))
+        with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+            model(row.detach().requires_grad_())
     finally:
         for handle in handles:
             handle.remove()
-    # A forward pass holds a layer's input and output; convolutions unfold their input, hence the factor of two.
-    # A backward pass holds every output, and the gradients of a layer's input and output on the way down.
-    return Footprint(forward=row.nbytes + 4 * max(sizes), gradient=row.nbytes + sum(sizes) + 4 * max(sizes))
+    # While a layer works, its input and output are there, and as much again on the way back; the largest decides.
+    transient = row.nbytes + 3 * max(outputs)
+    return Footprint(forward=transient, gradient=transient + sum(saved.values()))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from assay.core.errors import AssayError
 
-MEMORY = 32 * 2**20  # what a core's caches like: on CPU larger calls spend more time on fresh pages than on numbers
+MEMORY = 2**30
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kKmMgG]?)i?[bB]?\s*")
 _FACTOR = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 

@@ -17,6 +17,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from assay.core.machine import Machine
+from assay.core.pages import keep_pages
 from assay.core.records import Record
 from assay.execute.jobs import Job
 from assay.execute.outcome import failed
@@ -135,6 +136,7 @@ def work(pipe: Connection, root: Path, machine: Machine) -> None:
     """A worker's life: jobs come in, records go out; it ends when the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
     os.environ.setdefault("OMP_NUM_THREADS", str(machine.threads))
+    keep_pages()
     import torch
 
     from assay.execute.desk import Desk

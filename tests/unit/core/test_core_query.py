@@ -225,6 +225,19 @@ def test_each_sample_draws_the_same_in_every_block():
     assert not torch.equal(shared, torch.rand(3, generator=moved.generator("masks")))
 
 
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.integers(1, 9), st.integers(1, 12), st.integers(1, 2**15))
+def test_blocks_ask_about_every_sample_once_and_in_order(samples, copies, memory):
+    query = replace(PARTS[samples], machine=Machine(memory=memory))
+    parts = list(query.blocks(copies))
+    assert torch.equal(torch.cat([part.x for part in parts]), query.x)
+    assert torch.equal(torch.cat([part.target for part in parts]), query.target)
+    assert torch.equal(torch.cat([part.baseline for part in parts]), query.baseline)
+    assert sum((part.indices for part in parts), ()) == query.indices
+    assert all(len(part.x) == 1 or len(part.x) * copies * query.footprint.gradient <= memory for part in parts)
+    assert torch.equal(torch.cat([part.draws("p").uniform(2) for part in parts]), query.draws("p").uniform(2))
+
+
 # Footprints.
 
 

@@ -96,3 +96,18 @@ def test_an_identity_tells_the_revision_of_every_component_inside(modules):
     second = told(wrapped)
     assert first["revision"] == second["revision"]
     assert first["params"]["of"]["revision"] != second["params"]["of"]["revision"]
+
+
+def test_an_identity_holds_the_content_of_a_file_and_not_its_path(tmp_path):
+    first, second = tmp_path / "a.npz", tmp_path / "b.npz"
+    first.write_bytes(b"one")
+    second.write_bytes(b"one")
+
+    def held(path):
+        return told(str(Spec.of("precomputed", path=str(path))))
+
+    before = held(first)
+    assert before == held(second)
+    first.write_bytes(b"two")
+    assert held(first) != before
+    assert held(tmp_path / "absent.npz") != before

@@ -52,7 +52,7 @@ def test_a_folder_that_was_deleted_is_filled_again(folder):
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda raw: b"", lambda raw: raw[:5], lambda raw: raw[:-3], lambda raw: b"\xff" * len(raw)]
+    "damage", [lambda raw: b"", lambda raw: raw[:5], lambda raw: raw[:-3], lambda raw: b"\xff" * 99]
 )
 def test_a_damaged_file_is_trained_again_and_replaced(folder, damage):
     counted = []
@@ -86,7 +86,7 @@ def test_the_folder_is_where_the_environment_says(monkeypatch, tmp_path):
 
 @pytest.mark.xfail(
     strict=True,
-    reason="FAULT: weights that are a transposed view come back from the cache scrambled (safetensors writes memory as it lies)",
+    reason="FAULT: weights that are a transposed view come back from the cache scrambled",
 )
 def test_weights_that_do_not_lie_in_order_come_back_as_they_were():
     weights = np.arange(6.0).reshape(2, 3).T

@@ -240,6 +240,7 @@ def full(text):
         ("absolute(of=pooled(of=agop))", True),
         ("yard:Fits", True),
         ("yard:Copy", False),
+        ("yard:Both(of=(agop, gradient))", True),
     ],
 )
 def test_a_method_is_fitted_when_it_or_what_is_inside_fits(text, expected):
@@ -256,16 +257,9 @@ def test_a_combinator_that_fits_itself_is_fitted():
     assert _fits(full("yard:Around(of=gradient)"))
 
 
-@pytest.mark.xfail(strict=True, reason="FAULT: methods in a tuple are not looked into: what is inside is never fitted")
-def test_methods_in_a_tuple_are_looked_into(yard, study, store):
-    found = plan(study(methods=["smoothed(of=yard:Both(of=(agop, gradient)))"]), store)
-    assert found.counts()["fit"] == 1
-    assert not _fits(full("yard:Both(of=(gradient, gradient))"))
-
-
 @pytest.mark.xfail(
     strict=True,
-    reason="FAULT: two labels of one environment with different metrics share a trial, and the second job replaces the first",
+    reason="FAULT: two labels of one environment share a trial, and the job of the second replaces the first's",
 )
 def test_two_labels_of_one_environment_keep_the_metrics_of_both(study, store):
     double = study(

