@@ -138,7 +138,7 @@ def attribute(
     where, how = (str(describe(place)), seed, seed), str(describe(solver))
     query = pose(setting, samples, question, ("method", how, *where), Machine())
     if hasattr(solver, "fit"):
-        query = replace(query, fitted=fit(solver, setting, question, ("fit", how, *where), Machine()))
+        query = replace(query, fitted=fit(solver, setting, question, ("fit", how, *where[:2]), Machine()))
     return Attributed(name, setting, samples, query.question, answer(solver, query), where)
 
 

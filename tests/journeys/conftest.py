@@ -9,7 +9,8 @@ import pytest
 
 from assay.execute.run import run
 from assay.store.store import Store
-from assay.study.study import Study, read
+from assay.study.file import read
+from assay.study.study import Study
 
 HERE = Path(__file__).parent
 

@@ -87,10 +87,10 @@ def attributed(lines):
 def torture(folder, kills, workers, finish, ward, seed=0):
     (folder / "study.toml").write_text(STUDY)
     diary = folder / "diary.txt"
+    from assay.study.file import load
     from assay.study.grid import cells
-    from assay.study.study import Study
 
-    study = Study.load(folder / "study.toml")
+    study = load(folder / "study.toml")
     assert sum(len(cell.blocks) for cell in cells(study)) >= 60
     moments, struck = random.Random(seed), 0
     for number in range(kills):

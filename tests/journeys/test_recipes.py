@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from assay.study.study import read
+from assay.study.file import read
 
 TEXT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 RECIPE = re.compile(r"^## Add an? \w+: `src/assay/\w+/(\w+)\.py`$.*?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -10,8 +10,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from assay.core.foreign import load
 from assay.core.protocols import Environment, Trained
-from assay.core.registry import catalogue, load
+from assay.core.registry import catalogue
 from assay.core.setting import Samples, Setting, Truth
 
 POOL = 72  # samples at hand: more than the 64 rows of the largest model call that is tried

@@ -35,7 +35,7 @@ def machine(device: str, memory: str, threads: int, dtype: str) -> Machine:
 def worker_count(given: int | None, memory: int) -> int:
     """As told; else one per core, but no more than the machine's memory can feed."""
     if given is None:
-        return max(1, min(os.cpu_count() or 1, psutil.virtual_memory().total // (2 * memory)))
+        return max(1, min(os.cpu_count() or 1, int(psutil.virtual_memory().total) // (2 * memory)))
     if given < 0:
         raise AssayError(f"--workers {given}: give 0 (this process) or more.")
     return given
@@ -48,6 +48,4 @@ def seed_list(text: str | None) -> tuple[int, ...] | None:
         seeds = tuple(int(part) for part in text.split(","))
     except ValueError:
         raise AssayError(f"--seeds {text}: write whole numbers with commas, such as 0,1,2.") from None
-    if len(set(seeds)) < len(seeds):
-        raise AssayError(f"--seeds {text}: a seed is given twice.")
     return seeds

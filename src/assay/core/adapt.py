@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.core.query import Query
-from assay.core.rng import generator
+from assay.core.rng import generator, seed_of
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,18 @@ class QueryMethod:
 
 @contextmanager
 def _seeded(query: Query) -> Iterator[None]:
-    """Code that draws from torch's global stream draws the same numbers for the same block, and leaves it as it was."""
+    """Code that draws from global streams draws the same numbers for the same block, and leaves them as they were."""
+    key = (*query.stream, "global", query.indices[0])
+    numpy_state, python_state = np.random.get_state(), random.getstate()
     with torch.random.fork_rng():
-        torch.random.set_rng_state(generator(*query.stream, "global", query.indices[0]).get_state())
-        yield
+        torch.random.set_rng_state(generator(*key).get_state())
+        np.random.set_state(np.random.RandomState(seed_of(*key) % 2**32).get_state())
+        random.setstate(random.Random(seed_of(*key)).getstate())
+        try:
+            yield
+        finally:
+            np.random.set_state(numpy_state)
+            random.setstate(python_state)
 
 
 def adapt(kind: str, name: str, target: Any, params: Mapping[str, Any]) -> Any:
@@ -89,5 +98,6 @@ def _made(name: str, cls: Callable[..., Any], params: Mapping[str, Any]) -> Any:
 def _tensor(result: Any, query: Query) -> Tensor:
     """Arrays as tensors; anything else is left to ``check_attribution``, which says what is wrong with it."""
     if isinstance(result, np.ndarray):
-        return torch.from_numpy(result).to(query.x.device)
+        plain = np.array(result, dtype=result.dtype.newbyteorder("="))  # a copy: contiguous, in this machine's order
+        return torch.from_numpy(plain).to(query.x.device)
     return result  # type: ignore[no-any-return]

@@ -1,39 +1,52 @@
-"""From a spec to the component itself: the one place where component code is imported."""
+"""From a spec to the component itself, and back: the one place where component code is imported."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 from assay.core.adapt import adapt
 from assay.core.cards import snake
-from assay.core.registry import card, load
+from assay.core.errors import SpecError
+from assay.core.foreign import load
+from assay.core.registry import KINDS, card, catalogue, component_kind, resolve
 from assay.core.spec import Spec, Value
 
 
 def build(kind: str, spec: Spec) -> Any:
     """The component that a resolved spec describes, with the components inside it."""
-    target = load(card(kind, spec.name).target)
-    params = {name: _value(kind, value) for name, value in spec.params}
-    return adapt(kind, spec.name, target, params) if spec.foreign else target(**params)
-
-
-def describe(component: Any) -> Spec:
-    """The resolved spec of a component that was made by hand: the inverse of ``build``."""
-    cls = type(component)
-    ours = cls.__module__.startswith("assay.")
-    name = snake(cls.__name__) if ours else f"{cls.__module__}:{cls.__name__}"
-    values = {field.name: getattr(component, field.name) for field in fields(component)} if is_dataclass(cls) else {}
-    return Spec.of(name, **{key: _described(value) for key, value in values.items()})
-
-
-def _described(value: Any) -> Value:
-    if isinstance(value, tuple):
-        return tuple(_described(item) for item in value)
-    return describe(value) if is_dataclass(value) else value
+    found = card(kind, spec.name)
+    known = {param.name: param for param in found.params}
+    params = {name: _value(component_kind(kind, known.get(name)), value) for name, value in spec.params}
+    target = load(found.target)
+    return target(**params) if found.ours else adapt(kind, spec.name, target, params)
 
 
 def _value(kind: str, value: Value) -> Any:
     if isinstance(value, Spec):
         return build(kind, value)
     return tuple(_value(kind, item) for item in value) if isinstance(value, tuple) else value
+
+
+def describe(component: Any) -> Spec:
+    """The resolved spec of a component that was made by hand: the inverse of ``build``."""
+    cls = type(component)
+    name = snake(cls.__name__)
+    kind = next((kind for kind in KINDS if cls.__module__ == f"assay.{kind}.{name}"), None)
+    values = {field.name: getattr(component, field.name) for field in fields(component)} if is_dataclass(cls) else {}
+    known = kind is not None and name in catalogue(kind)
+    spec = Spec.of(
+        name if known else f"{cls.__module__}:{cls.__qualname__}",
+        **{key: _described(value) for key, value in values.items()},
+    )
+    if kind is not None:
+        with suppress(SpecError):
+            return resolve(kind, spec)  # whole numbers become floats where floats belong
+    return spec
+
+
+def _described(value: Any) -> Value:
+    if isinstance(value, tuple):
+        return tuple(_described(item) for item in value)
+    return describe(value) if is_dataclass(value) else value

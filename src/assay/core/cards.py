@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assay.core.errors import SpecError
+from assay.core.shapes import wants_component
 from assay.core.sources import source_digest
 from assay.core.spec import Spec, Value
 
 REQUIRED = "<required>"
+COMPUTED = "<computed>"  # a default that is no literal: the component's own business, and part of its source
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Param:
 
     name: str
     annotation: str
-    default: Value  # REQUIRED where there is none
+    default: Value  # REQUIRED where there is none, COMPUTED where it is no literal
     note: str = ""  # the comment beside it
 
     def to_json(self) -> dict[str, Any]:
@@ -45,6 +48,7 @@ class Card:
     facts: tuple[tuple[str, Any], ...] = ()  # literal class attributes: revision, higher_is_better, range, ideal, paper
     source: str = ""  # digest of the source file
     calls: tuple[str, ...] = ()  # names of the functions it defines: tells whether it has fit, probe, train
+    perhaps: tuple[str, ...] = ()  # names of its properties: it may have them, depending on parameters
 
     @property
     def summary(self) -> str:
@@ -54,6 +58,10 @@ class Card:
     def revision(self) -> str:
         """Declared, or the digest of the source file."""
         return str(dict(self.facts).get("revision", self.source[:16]))
+
+    @property
+    def ours(self) -> bool:
+        return self.target.startswith("assay.")
 
     def fact(self, name: str, default: Any = None) -> Any:
         return dict(self.facts).get(name, default)
@@ -91,15 +99,29 @@ def read_folder(kind: str, folder: Path, package: str) -> Iterator[Card]:
 
 
 def read_file(kind: str, path: Path, module: str, name: str, attr: str | None = None) -> Card | None:
-    """The card of class ``attr`` (default: the class named like the file), or None when the file has no such class."""
+    """The card of class ``attr`` (default: the class named like the file), or None when the file has no such class that
+    can be read by itself."""
     text = path.read_text(encoding="utf-8")
-    for node in ast.parse(text).body:
+    try:
+        body = ast.parse(text).body
+    except SyntaxError as error:
+        raise SpecError(f"cannot read module '{module}': {error.msg} in line {error.lineno}.") from None
+    for node in body:
         if isinstance(node, ast.ClassDef) and (node.name == attr if attr else snake(node.name) == name):
+            if node.bases:
+                return None  # what it inherits stands elsewhere
             params, facts = _fields(node, text.splitlines())
-            calls = tuple(item.name for item in node.body if isinstance(item, ast.FunctionDef))
+            params = params if any("dataclass" in ast.unparse(mark) for mark in node.decorator_list) else ()
+            functions = [item for item in node.body if isinstance(item, ast.FunctionDef)]
+            calls = tuple(item.name for item in functions if not _is_property(item))
+            perhaps = tuple(item.name for item in functions if _is_property(item))
             doc = ast.get_docstring(node) or ""
-            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, source_digest(path), calls)
+            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, source_digest(path), calls, perhaps)
     return None
+
+
+def _is_property(function: ast.FunctionDef) -> bool:
+    return any(isinstance(mark, ast.Name) and mark.id == "property" for mark in function.decorator_list)
 
 
 def _fields(node: ast.ClassDef, lines: list[str]) -> tuple[tuple[Param, ...], tuple[tuple[str, Any], ...]]:
@@ -109,21 +131,28 @@ def _fields(node: ast.ClassDef, lines: list[str]) -> tuple[tuple[Param, ...], tu
         if not (isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)):
             continue
         annotation = ast.unparse(item.annotation)
-        if annotation.startswith("ClassVar"):
-            if item.value is not None:
-                facts.append((item.target.id, ast.literal_eval(item.value)))
+        if annotation.partition("[")[0].endswith("ClassVar"):
+            with suppress(ValueError):  # what is no literal is no fact
+                facts.append((item.target.id, ast.literal_eval(item.value)))  # type: ignore[arg-type]
         else:
-            default = REQUIRED if item.value is None else _literal(item.value)
+            default = REQUIRED if item.value is None else _default(item.value, annotation)
             params.append(Param(item.target.id, annotation, default, _comment(lines[item.end_lineno - 1])))  # type: ignore[operator]
     return tuple(params), tuple(facts)
 
 
-def _literal(node: ast.expr) -> Value:
+def _default(node: ast.expr, annotation: str) -> Value:
     """A default value: a literal, or a component such as ``Gradient()``, read as its spec."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args:
-        given = {keyword.arg: _literal(keyword.value) for keyword in node.keywords if keyword.arg}
-        return Spec.of(snake(node.func.id), **given)
-    return _frozen(ast.literal_eval(node))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        given = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+        if node.func.id == "field" and "default" in given:
+            return _default(given["default"], annotation)
+        if node.args or not wants_component(annotation):
+            return COMPUTED
+        return Spec.of(snake(node.func.id), **{name: _default(value, annotation) for name, value in given.items()})
+    try:
+        return _frozen(ast.literal_eval(node))
+    except ValueError:
+        return COMPUTED
 
 
 def _frozen(value: Any) -> Value:

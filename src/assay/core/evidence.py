@@ -30,7 +30,7 @@ class Evidence:
 
     @property
     def defined(self) -> npt.NDArray[np.bool_]:
-        return self.rows["defined"] if "defined" in self.rows else np.ones(len(self), dtype=bool)  # type: ignore[return-value]
+        return self.rows["defined"].astype(bool) if "defined" in self.rows else np.ones(len(self), dtype=bool)
 
     def take(self, index: npt.NDArray[np.int64] | slice) -> Evidence:
         """The evidence about some of the samples, or about a resample of them."""
@@ -49,6 +49,12 @@ class Evidence:
 def merge(blocks: Sequence[Evidence]) -> Evidence:
     """Blocks of samples, one after the other."""
     names = blocks[0].rows
+    for block in blocks:
+        if any(
+            name not in block.axis or not np.array_equal(axis, block.axis[name])
+            for name, axis in blocks[0].axis.items()
+        ):
+            raise ValueError("blocks of evidence whose curves have different axes do not merge")
     return Evidence({name: np.concatenate([block[name] for block in blocks]) for name in names}, blocks[0].axis)
 
 

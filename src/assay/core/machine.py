@@ -36,7 +36,10 @@ def parse_memory(text: str) -> int:
     match = _SIZE.fullmatch(text)
     if match is None:
         raise AssayError(f"cannot read '{text}' as a memory size. Write for example 512MB or 2GB.")
-    size = int(float(match.group(1)) * _FACTOR[match.group(2).lower()])
+    exact = float(match.group(1)) * _FACTOR[match.group(2).lower()]
+    if exact > 2**62:
+        raise AssayError(f"a memory budget of '{text[:40]}' is more than any machine has.")
+    size = int(exact)
     if size < 2**20:
         raise AssayError(f"a memory budget of '{text}' is too small: give at least 1MB.")
     return size

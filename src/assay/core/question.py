@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from math import inf
 from typing import Any
 
 from assay.core.errors import SpecError, suggest
@@ -38,24 +39,40 @@ class Question:
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Question:
-        """Read from a study file; SpecError names what does not fit."""
+        """Read from a study file; SpecError names everything that does not fit."""
         known = [f.name for f in fields(cls)]
-        for name in table:
-            if name not in known:
-                raise SpecError(f"unknown question field '{name}'.{suggest(name, known)} Known: {', '.join(known)}.")
-        question = cls(**table)
-        question.check()
-        return question
-
-    def check(self) -> None:
-        _one_of("readout", self.readout, READOUTS)
-        _one_of("target", self.target, TARGETS)
-        if isinstance(self.baseline, str):
-            _one_of("baseline", self.baseline, BASELINES)
-        if self.temperature is not None and not self.temperature > 0:
-            raise SpecError(f"temperature must be positive, not {self.temperature!r}.")
+        problems = [_unknown(name, known) for name in table if name not in known]
+        problems += [problem for name in known if name in table and (problem := _problem(name, table[name]))]
+        if problems:
+            raise SpecError(" ".join(problems))
+        return cls(**{name: _number(value) for name, value in table.items()})
 
 
-def _one_of(field: str, value: str | None, known: tuple[str, ...]) -> None:
-    if value is not None and value not in known:
-        raise SpecError(f"{field} '{value}' is unknown.{suggest(str(value), known)} Known: {', '.join(known)}.")
+_CHOICES = {"readout": READOUTS, "target": TARGETS, "baseline": BASELINES}
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    return f"unknown question field '{name}'.{suggest(name, known)} Known: {', '.join(known)}."
+
+
+def _problem(field: str, value: object) -> str:
+    """What is wrong with a field's value, or nothing."""
+    if field in ("baseline", "temperature") and _is_number(value):
+        low = field == "temperature" and not value > 0  # type: ignore[operator]
+        return f"temperature must be positive, not {value!r}." if low else ""
+    choices = _CHOICES.get(field)
+    if choices is None:
+        return f"{field} must be a finite number, not {value!r}."
+    if isinstance(value, str) and value in choices:
+        return ""
+    number = " or a finite number" if field == "baseline" else ""
+    return f"{field} {value!r} is unknown.{suggest(str(value), choices)} Known: {', '.join(choices)}{number}."
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < inf
+
+
+def _number(value: Any) -> Any:
+    """A whole number as a float: 2 and 2.0 are one question, with one key."""
+    return float(value) if _is_number(value) else value

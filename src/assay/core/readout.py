@@ -42,6 +42,8 @@ def readout(question: Question, outputs: str = "logits") -> nn.Module:
     if question.readout == "value":
         return nn.Identity()
     if question.readout == "probability" and outputs == "probabilities":
+        if question.temperature not in (None, 1.0):
+            raise NotApplicable("a temperature needs logits, and this model answers with probabilities")
         return nn.Identity()
     if outputs != "logits":
         raise NotApplicable(f"the {question.readout} readout needs logits, and this model answers with {outputs}")

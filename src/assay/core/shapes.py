@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import sys
 
 from assay.core.spec import Spec, Value
 
+_LARGEST = sys.float_info.max
 _COMPONENTS = {"Method": "methods", "Metric": "metrics", "Environment": "environments"}
 
 
@@ -23,9 +25,37 @@ def fits(value: Value, annotation: str) -> bool:
 
 
 def as_float(value: Value, annotation: str) -> Value:
-    """A whole number given for a ``float`` as a float, so that ``noise=1`` and ``noise=1.0`` are one thing."""
+    """Whole numbers given for a ``float`` as floats, so that ``noise=1`` and ``noise=1.0`` are one thing."""
+    return _as_float(value, _members(ast.parse(annotation, mode="eval").body))
+
+
+def _as_float(value: Value, members: list[ast.expr]) -> Value:
+    if isinstance(value, tuple):
+        return next((_floats(value, node) for node in members if _is_tuple(node)), value)
     whole = isinstance(value, int) and not isinstance(value, bool)
-    return float(value) if whole and "float" in annotation and "int" not in annotation else value  # type: ignore[arg-type]
+    names = [node.id for node in members if isinstance(node, ast.Name)]
+    if not whole or "int" in names or "float" not in names or not _fits_name(value, "float"):
+        return value
+    return float(value)  # type: ignore[arg-type]
+
+
+def _floats(value: tuple[Value, ...], node: ast.expr) -> Value:
+    assert isinstance(node, ast.Subscript)
+    kinds = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if isinstance(kinds[-1], ast.Constant) and kinds[-1].value is ...:
+        kinds = [kinds[0]] * len(value)
+    return tuple(_as_float(item, _members(kind)) for item, kind in zip(value, kinds, strict=False))
+
+
+def _is_tuple(node: ast.expr) -> bool:
+    return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "tuple"
+
+
+def _members(node: ast.expr) -> list[ast.expr]:
+    """The alternatives of a union."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return [*_members(node.left), *_members(node.right)]
+    return [node]
 
 
 def _fits(value: Value, node: ast.expr) -> bool:
@@ -36,7 +66,7 @@ def _fits(value: Value, node: ast.expr) -> bool:
             return value is None
         case ast.Subscript(value=ast.Name(id="Literal"), slice=options):
             choices = options.elts if isinstance(options, ast.Tuple) else [options]
-            return any(isinstance(choice, ast.Constant) and _same(choice.value, value) for choice in choices)
+            return any(_same(ast.literal_eval(choice), value) for choice in choices)
         case ast.Subscript(value=ast.Name(id="tuple"), slice=items):
             return isinstance(value, tuple) and _fits_items(value, items)
         case ast.Name(id=name):
@@ -56,7 +86,7 @@ def _fits_name(value: Value, name: str) -> bool:
         case "int":
             return isinstance(value, int) and not isinstance(value, bool)
         case "float":
-            return isinstance(value, int | float) and not isinstance(value, bool)
+            return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
         case "bool":
             return isinstance(value, bool)
         case "str" | "File":

@@ -14,6 +14,7 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, TypeAlias, Union
 
 from assay.core.errors import SpecError
@@ -23,7 +24,7 @@ Value: TypeAlias = Union[None, bool, int, float, str, tuple["Value", ...], "Spec
 File: TypeAlias = str  # annotates a parameter that is a path: a key holds the digest of the file's content
 
 _TARGET = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
-_STRING = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+_STRING = re.compile(r"""('''.*?'''|\"{3}.*?\"{3}|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -94,19 +95,23 @@ def _from_json(value: Any) -> Value:
 def _parse(text: str) -> Spec:
     # 'module:attr' is not Python: each one becomes a placeholder name before parsing, outside of string literals.
     targets: dict[str, str] = {}
+    prefix = "_target_"
+    while prefix in text:
+        prefix += "_"
 
     def hide(match: re.Match[str]) -> str:
-        placeholder = f"_target_{len(targets)}_"
+        placeholder = f"{prefix}{len(targets)}_"
         targets[placeholder] = match.group(0)
         return placeholder
 
     pieces = _STRING.split(text.strip())
     source = "".join(piece if index % 2 else _TARGET.sub(hide, piece) for index, piece in enumerate(pieces))
     try:
-        tree = ast.parse(source, mode="eval").body
-    except SyntaxError as error:
-        raise SpecError(f"cannot read '{text}': {error.msg}. Write name or name(param=value, ...).") from None
-    value = _value(tree, targets, text)
+        value = _value(ast.parse(source, mode="eval").body, targets, text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        shown = text if len(text) < 200 else f"{text[:200]}..."
+        why = error.msg if isinstance(error, SyntaxError) else f"{type(error).__name__} {error}"
+        raise SpecError(f"cannot read '{shown}': {why}. Write name or name(param=value, ...).") from None
     if not isinstance(value, Spec):
         raise SpecError(f"'{text}' is a value, not a component. Write name or name(param=value, ...).")
     return value
@@ -115,7 +120,7 @@ def _parse(text: str) -> Spec:
 def _value(node: ast.expr, targets: Mapping[str, str], text: str) -> Value:
     match node:
         case ast.Constant(value=value) if value is None or isinstance(value, bool | int | float | str):
-            return value
+            return _sound(value, text)
         case ast.Name(id=name):
             return Spec(targets.get(name, name))
         case ast.Call():
@@ -127,6 +132,15 @@ def _value(node: ast.expr, targets: Mapping[str, str], text: str) -> Value:
     raise SpecError(f"cannot read '{text}': only literals and name(param=value) are allowed, nothing is evaluated.")
 
 
+def _sound(value: Value, text: str) -> Value:
+    """A literal that can be written down again and digested."""
+    if isinstance(value, float) and not isfinite(value):
+        raise SpecError(f"cannot read '{text}': a number is too large.")
+    if isinstance(value, str):
+        value.encode()  # a lone surrogate is a UnicodeEncodeError, which is a ValueError
+    return value
+
+
 def _call(node: ast.Call, targets: Mapping[str, str], text: str) -> Spec:
     if not isinstance(node.func, ast.Name):
         raise SpecError(f"cannot read '{text}': a component is a name or module:attr.")
@@ -136,6 +150,8 @@ def _call(node: ast.Call, targets: Mapping[str, str], text: str) -> Spec:
     for keyword in node.keywords:
         if keyword.arg is None:
             raise SpecError(f"cannot read '{text}': '**' is not allowed.")
+        if keyword.arg in params:
+            raise SpecError(f"cannot read '{text}': '{keyword.arg}' is given twice.")
         params[keyword.arg] = _value(keyword.value, targets, text)
     return Spec.of(targets.get(node.func.id, node.func.id), **params)
 

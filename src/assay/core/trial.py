@@ -88,11 +88,14 @@ def check_attribution(attribution: object, x: Tensor, features: Features) -> Ten
             f"returned shape {tuple(attribution.shape)} for input {tuple(x.shape)}; "
             f"expected the input's shape or one number per feature, {(len(x), *features.shape)}"
         )
+    if attribution.is_complex():
+        raise BadAttribution("returned complex numbers")
+    attribution = attribution.detach().to(x.dtype)
     finite = torch.isfinite(attribution).flatten(1).all(dim=1)
     if not bool(finite.all()):
         bad = int((~finite).sum())
         raise BadAttribution(f"returned NaN or infinite values in {bad} of {len(x)} samples")
-    return attribution.detach().to(x.dtype)
+    return attribution
 
 
 def baseline_for(setting: Setting, name: str | float | None, x: Tensor) -> Tensor:

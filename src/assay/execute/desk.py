@@ -39,7 +39,7 @@ class Desk:
         return getattr(torch, self.machine.dtype)  # type: ignore[no-any-return]
 
     def component(self, kind: str, spec: Spec) -> Any:
-        return self._keep((kind, spec), lambda: build(kind, spec))
+        return self._keep((kind, str(spec)), lambda: build(kind, spec))
 
     def setting(self, place: Place, model: str, records: Mapping[str, Record]) -> Setting:
         """The setting of a place; a trained one is rebuilt from its model's arrays."""
@@ -50,7 +50,7 @@ class Desk:
             made: Setting = environment.setting(place.seed, weights)
             return made.to(self.machine.device, self.dtype)
 
-        return self._keep(("setting", place.environment, place.seed), make)
+        return self._keep(("setting", str(place.environment), place.seed), make)
 
     def samples(self, place: Place, block: Block) -> Samples:
         def make() -> Samples:
@@ -58,7 +58,7 @@ class Desk:
             made: Samples = environment.sample(block.indices, place.data_seed)
             return made.to(self.machine.device, self.dtype)
 
-        return self._keep(("samples", place.environment, place.data_seed, block), make)
+        return self._keep(("samples", str(place.environment), place.data_seed, block), make)
 
     def scene(self, place: Place, setting: Setting, samples: Samples, question: Question, metric: Spec) -> Scene:
         """What a metric sees; its randomness knows the metric, the place and the sample, never the method."""

@@ -1,18 +1,20 @@
-"""Trained models are shared across stores: a cache folder holds them by key, as safetensors.
+"""Trained models are shared across stores: a cache folder holds them by key, as safetensors with a checksum.
 
 The folder is ``$ASSAY_CACHE``, or ``assay`` in the user's cache folder; it can be deleted at any time.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load
 
 from assay.execute.outcome import Arrays
+from assay.store.artifacts import encode
 
 
 def cache_folder() -> Path:
@@ -23,16 +25,22 @@ def cache_folder() -> Path:
 
 
 def fetch(key: str, train: Callable[[], Arrays]) -> Arrays:
-    """The model's weights: from the cache, else trained now and cached."""
+    """The model's weights: from the cache, else trained now and cached. Damage, or a full disk, only costs time."""
     path = cache_folder() / "models" / f"{key}.safetensors"
-    if path.is_file():
-        try:
-            return load_file(path)  # type: ignore[no-any-return]
-        except SafetensorError:
-            path.unlink(missing_ok=True)  # damaged: train again
+    with suppress(OSError):
+        raw = path.read_bytes()
+        if path.with_suffix(".sha256").read_text() == hashlib.sha256(raw).hexdigest():
+            return load(raw)  # type: ignore[no-any-return]
     weights = train()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    save_file(dict(weights), temporary)
-    temporary.replace(path)
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        raw = encode(weights)
+        _write(path, raw)
+        _write(path.with_suffix(".sha256"), hashlib.sha256(raw).hexdigest().encode())
     return weights
+
+
+def _write(path: Path, raw: bytes) -> None:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary.write_bytes(raw)
+    temporary.replace(path)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay.core.question import Question
 from assay.core.registry import card
-from assay.core.spec import Spec
+from assay.core.spec import Spec, walk
 from assay.execute.jobs import FitJob, Job, Judging, ModelJob, ProbeJob, SamplesJob, TrialJob
 from assay.store.store import Store
 from assay.study import grid, keys
@@ -66,15 +66,20 @@ class _Planner:
         if record is not None and record.status == "skipped":
             return False
         pairs = [(metric, cell.evidence(metric, block)) for metric in metrics]
-        known = record is not None and record.status == "ok"
+        known = record is not None and record.status == "ok" and self.store.has(key)
         missing = [(metric, evidence) for metric, evidence in pairs if not self.store.has(evidence)]
         if known and not missing:
             return False
         model = self.model(cell.place)
         question = cell.method.question
         fit = "" if known else self.fit(cell, model)
-        judgings = tuple(
-            Judging(found, metric.spec, self.probe(cell, metric, block, model)) for metric, found in missing
+        before = self.jobs.get(key)  # the same place and method under another label, perhaps with other metrics
+        judgings = before.judgings if isinstance(before, TrialJob) else ()
+        planned = {judging.key for judging in judgings}
+        judgings += tuple(
+            Judging(found, metric.spec, self.probe(cell, metric, block, model))
+            for metric, found in missing
+            if found not in planned
         )
         self.jobs[key] = TrialJob(key, cell.place, model, cell.method.spec, question, fit, block, judgings, known)
         return True
@@ -110,6 +115,14 @@ class _Planner:
 
 
 def _fits(method: Spec) -> bool:
-    """A method has something to fit when it, or a method inside it, defines ``fit``."""
-    inner = [value for _, value in method.params if isinstance(value, Spec)]
-    return any(_fits(spec) for spec in inner) if inner else "fit" in card("methods", method.name).calls
+    """A method has something to fit when it, or a method inside it, defines ``fit``.
+
+    Where ``fit`` is a property, a combinator has it if a method inside does; another method may have it.
+    """
+    found = card("methods", method.name)
+    inner: list[Spec] = []
+    for _, value in method.params:
+        walk(value, inner.append)
+    if "fit" in found.calls or any(_fits(spec) for spec in inner):
+        return True
+    return "fit" in found.perhaps and not inner

@@ -47,9 +47,12 @@ def _score(key: str, metric: Entry, cells: Sequence[Cell], evidence: Sequence[Se
         status, reason = obstacle
         return Record("score", key, status, reason=reason, origin=origin())  # type: ignore[arg-type]
     samples = cells[0].environment.samples
-    per_seed = [_evidence(names, found, store, samples) for names in evidence]
-    reduce = getattr(build("metrics", metric.spec), "reduce", mean_score)
-    return outcome("score", key, lambda: _reduced(per_seed, reduce), store.save)
+
+    def work() -> Made:
+        per_seed = [_evidence(names, found, store, samples) for names in evidence]
+        return _reduced(per_seed, getattr(build("metrics", metric.spec), "reduce", mean_score))
+
+    return outcome("score", key, work, store.save)
 
 
 def _evidence(names: Sequence[str], found: Mapping[str, Record], store: Store, samples: int) -> Evidence:
@@ -64,10 +67,13 @@ def _obstacle(
     causes: list[tuple[str, str]] = []
     for cell, names in zip(cells, evidence, strict=True):
         for block, name in zip(cell.blocks, names, strict=True):
-            record = found.get(name) or store.get(cell.trial(block))
-            if record is None:
+            record = found.get(name)
+            if record is not None and record.status == "ok":
+                continue
+            record = record or store.get(cell.trial(block))
+            if record is None or record.status == "ok":
                 causes.append(("failed", "was not computed: run the study again"))
-            elif record.status != "ok":
+            else:
                 causes.append((record.status, record.reason))
     return min(causes, key=lambda cause: cause[0]) if causes else None  # "failed" < "skipped"
 

@@ -14,7 +14,7 @@ from assay.core.protocols import Fitted, Method
 from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.rng import Key
-from assay.core.setting import Samples, Setting
+from assay.core.setting import Reference, Samples, Setting
 from assay.core.trial import baseline_for, check_attribution, targets_for
 
 
@@ -28,7 +28,12 @@ def pose(setting: Setting, samples: Samples, question: Question, stream: Key, ma
 
 def attribute(method: Method, query: Query) -> Tensor:
     """The method's answer, checked; it works on copies, so that the next method sees what this one saw."""
-    own = replace(query, x=query.x.clone(), target=query.target.clone(), baseline=query.baseline.clone())
+    setting = query.setting
+    if setting.reference is not None:
+        reference = Reference(setting.reference.x.clone(), setting.reference.label.clone())
+        setting = replace(setting, reference=reference)
+    x, target, baseline = query.x.clone(), query.target.clone(), query.baseline.clone()
+    own = replace(query, setting=setting, x=x, target=target, baseline=baseline)
     return check_attribution(method(own), query.x, query.setting.features)
 
 

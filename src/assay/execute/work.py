@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from assay.core.evidence import Evidence
 from assay.core.protocols import Probing
@@ -69,7 +68,7 @@ def _fit(job: FitJob, records: Records, desk: Desk) -> Made:
     if not hasattr(method, "fit"):
         return Made({}, {})  # a combinator around a method that fits nothing
     setting = desk.setting(job.place, job.model, records)
-    stream = ("fit", str(job.method), *job.place.stream)
+    stream = ("fit", str(job.method), *job.place.fit_stream)
     return Made(numpy_arrays(fit(method, setting, job.question, stream, desk.machine)), {"method": str(job.method)})
 
 
@@ -92,9 +91,8 @@ def _trial(job: TrialJob, records: Records, desk: Desk) -> Iterator[Record]:
         yield trial
     if trial.status != "ok":
         return  # nothing to judge; the trial's own record says why
-    attribution = torch.from_numpy(desk.load(trial)["attribution"]).to(desk.machine.device)
     for judging in job.judgings:
-        judge = partial(_judge, job, judging, attribution, records, desk)
+        judge = partial(_judge, job, judging, trial, records, desk)
         yield outcome("evidence", judging.key, judge, desk.save)
 
 
@@ -118,10 +116,13 @@ def _attribute(job: TrialJob, records: Records, desk: Desk) -> Made:
     return Made({"attribution": attribution.cpu().numpy()}, data)
 
 
-def _judge(job: TrialJob, judging: Judging, attribution: Tensor, records: Records, desk: Desk) -> Made:
+def _judge(job: TrialJob, judging: Judging, trial: Record, records: Records, desk: Desk) -> Made:
+    """Every metric gets copies: what one does to them, the next does not see."""
+    attribution = torch.from_numpy(desk.load(trial)["attribution"]).to(desk.machine.device)
     metric = desk.component("metrics", judging.metric)
     setting = desk.setting(job.place, job.model, records)
     samples = desk.samples(job.place, job.block)
+    samples = replace(samples, x=samples.x.clone())
     scene = desk.scene(job.place, setting, samples, job.question, judging.metric)
     probe = desk.tensors(require(records, judging.probe)) if judging.probe else {}
     evidence: Evidence = metric(Trial(scene, attribution, probe))

@@ -35,9 +35,12 @@ def interval(
 ) -> Interval | None:
     """The mean over seeds of the reduced value, with its interval; None when it is defined nowhere."""
     scores = [reduce(evidence) for evidence in per_seed]
-    values = [score.value for score in scores if score.value is not None]
+    found = [None if score.value is None else float(score.value) for score in scores]
+    values = [value for value in found if value is not None]
     if not values:
         return None
+    if not np.isfinite(values).all():
+        raise ValueError("the metric's reduce returned NaN or an infinite value; undefined is None")
     rng = np.random.default_rng(seed)
     if reduce is mean_score:
         draws = _resampled_means(per_seed, resamples, rng)
@@ -45,7 +48,7 @@ def interval(
         draws = np.array([_resampled(per_seed, reduce, rng) for _ in range(resamples)])
     low, high = _bounds(draws)
     count, defined = sum(score.count for score in scores), sum(score.defined for score in scores)
-    return Interval(float(np.mean(values)), low, high, tuple(score.value for score in scores), count, defined)
+    return Interval(float(np.mean(values)), low, high, tuple(found), int(count), int(defined))
 
 
 def mean_curve(scores: Sequence[Score]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]] | None:

@@ -43,6 +43,11 @@ class Place:
         return (str(self.environment), self.seed, self.data_seed)
 
     @property
+    def fit_stream(self) -> tuple[str | int, ...]:
+        """The same for a fit, which sees no evaluated sample."""
+        return (str(self.environment), self.seed)
+
+    @property
     def data(self) -> str:
         return _key("data", environment=identity("environments", self.environment), seed=self.data_seed)
 
@@ -65,7 +70,7 @@ def blocks(samples: int, size: int) -> tuple[Block, ...]:
 
 
 def samples_key(place: Place, count: int) -> str:
-    return _key("samples", data=place.data, count=count)
+    return _key("samples", data=place.data, dtype=place.dtype, count=count)
 
 
 def fit_key(place: Place, method: Spec, question: Question) -> str:

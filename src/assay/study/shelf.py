@@ -7,6 +7,7 @@ from pathlib import Path
 
 import assay
 from assay.core.errors import AssayError, suggest
+from assay.study.file import load
 from assay.study.study import Study
 
 
@@ -20,11 +21,11 @@ def find(name: str) -> Study:
     """A study by path, or by the name of a shipped one."""
     path = Path(name)
     if path.suffix == ".toml" and path.is_file():
-        return Study.load(path)
+        return load(path)
     known = shelf()
     key = name.removeprefix("studies/").removesuffix(".toml")
     if key in known:
-        return Study.load(known[key])
+        return load(known[key])
     raise AssayError(
         f"no study '{name}': not a file, and not shipped.{suggest(key, known)} Shipped: {', '.join(known)}."
     )

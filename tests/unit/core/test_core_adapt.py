@@ -119,7 +119,6 @@ def test_a_captum_perturbation_needs_none():
         pytest.param(lambda: np.ones((3, 6), dtype=">f4"), id="another byte order"),
     ],
 )
-@pytest.mark.xfail(strict=True, reason="FAULT: torch.from_numpy takes only plain arrays: these fail, or warn")
 def test_any_array_of_numbers_is_taken(make):
     assert torch.equal(attribute(CallableMethod(lambda model, x, y: make()), query()), torch.ones(3, 6))
 
@@ -147,7 +146,6 @@ def test_code_that_draws_from_the_global_stream_leaves_it_as_it_was(method):
 @pytest.mark.parametrize(
     "draw", [lambda: np.random.rand(3, 6), lambda: np.full((3, 6), random.random())], ids=["numpy", "random"]
 )
-@pytest.mark.xfail(strict=True, reason="FAULT: only torch's global stream is scoped, not NumPy's and Python's")
 def test_code_that_draws_from_another_global_stream_is_held_to_the_same(draw):
     found = [attribute(CallableMethod(lambda model, x, y: draw()), query()) for _ in range(2)]
     assert torch.equal(*found)

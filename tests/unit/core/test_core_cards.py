@@ -75,7 +75,7 @@ def test_a_card_knows_its_class_its_doc_and_its_functions(read):
     assert read.target == "somewhere.my_method:MyMethod"
     assert read.summary == "Does a thing."
     assert read.doc.endswith("And says more.")
-    assert read.calls == ("fit", "other", "__call__")
+    assert (read.calls, read.perhaps) == (("fit", "__call__"), ("other",))
 
 
 def test_a_card_is_plain_data(read):
@@ -145,33 +145,23 @@ def test_a_module_on_the_path_is_read_without_being_imported(modules):
         pytest.param("k: Path = Path('x')", id="a call with a positional value"),
     ],
 )
-@pytest.mark.xfail(
-    strict=True,
-    raises=ValueError,
-    reason="FAULT: one field whose default is no literal makes the whole component (and its study) a raw ValueError",
-)
 def test_a_default_that_is_no_literal_is_either_taken_or_a_spec_error(modules, field):
     modules.write("user_module", f"@dataclass(frozen=True)\nclass Mine:\n    {field}\n")
     with suppress(SpecError):
         assert card("methods", "user_module:Mine").target == "user_module:Mine"
 
 
-@pytest.mark.xfail(strict=True, raises=SyntaxError, reason="FAULT: a module with a syntax error is a raw SyntaxError")
 def test_a_module_that_is_not_python_is_a_spec_error(modules):
     modules.write("broken_module", "class Mine(:\n")
     with pytest.raises(SpecError, match="broken_module"):
         card("methods", "broken_module:Mine")
 
 
-@pytest.mark.xfail(
-    strict=True, reason="FAULT: typing.ClassVar[...] is taken for a parameter, which building then refuses"
-)
 def test_a_class_variable_is_one_however_it_is_written(modules):
-    modules.write("user_module", "class Mine:\n    paper: typing.ClassVar[str] = 'x'\n    k: int = 1\n")
+    modules.write("user_module", "@dataclass\nclass Mine:\n    paper: typing.ClassVar[str] = 'x'\n    k: int = 1\n")
     assert [param.name for param in card("methods", "user_module:Mine").params] == ["k"]
 
 
-@pytest.mark.xfail(strict=True, reason="FAULT: field(default=3) is read as a component called 'field'")
 def test_a_default_given_through_field_is_that_default(modules):
-    modules.write("user_module", "class Mine:\n    k: int = field(default=3)\n")
+    modules.write("user_module", "@dataclass\nclass Mine:\n    k: int = field(default=3)\n")
     assert card("methods", "user_module:Mine").params[0].default == 3

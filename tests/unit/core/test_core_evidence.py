@@ -93,16 +93,11 @@ def test_a_merge_keeps_the_axis():
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8])
-@pytest.mark.xfail(
-    strict=True,
-    reason="FAULT: 'defined' as 0 and 1 is used as row numbers: [1, 0, 1] averages rows 1, 0 and 1, not 0 and 2",
-)
 def test_defined_may_be_written_as_nought_and_one(dtype):
     found = Evidence({"value": np.array([10.0, 20.0, 40.0]), "defined": np.array([1, 0, 1], dtype=dtype)})
     assert mean_score(found).value == 25.0
 
 
-@pytest.mark.xfail(strict=True, reason="FAULT: blocks whose curves have different axes are merged without a word")
 def test_blocks_over_different_axes_do_not_merge():
     blocks = [Evidence({"curve": np.ones((1, 2))}, {"curve": np.array(axis)}) for axis in ([1, 2], [1, 3])]
     with pytest.raises(ValueError):

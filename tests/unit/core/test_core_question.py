@@ -64,10 +64,10 @@ def test_a_table_is_read_field_by_field():
         ({"baseline": "black"}, r"baseline 'black' is unknown. Known: zero, true, mean."),
         ({"temperature": 0}, r"temperature must be positive, not 0"),
         ({"temperature": -1.0}, r"temperature must be positive, not -1.0"),
-        ({"temperature": float("nan")}, r"temperature must be positive, not nan"),
-        ({"readout": 3}, r"readout '3' is unknown"),
+        ({"temperature": float("nan")}, r"temperature must be a finite number, not nan"),
+        ({"readout": 3}, r"readout 3 is unknown"),
         ({"readout": ["logit"]}, r"readout .* is unknown"),
-        ({"target": {}}, r"target '{}' is unknown"),
+        ({"target": {}}, r"target {} is unknown"),
     ],
 )
 def test_what_does_not_fit_is_named(table, said):
@@ -90,25 +90,17 @@ def test_what_does_not_fit_is_named(table, said):
         pytest.param({"baseline": datetime.date(2026, 1, 1)}, id="baseline is a date"),
     ],
 )
-@pytest.mark.xfail(
-    strict=True,
-    reason="FAULT: the types of temperature and baseline are not checked; inf and nan make every key a raw ValueError",
-)
 def test_a_number_must_be_a_finite_number(table):
     with pytest.raises(SpecError, match=next(iter(table))):
         Question.from_table(table)
 
 
-@pytest.mark.xfail(strict=True, reason="FAULT: only the first wrong field of a question is reported")
 def test_everything_wrong_with_a_question_is_said_at_once():
     with pytest.raises(SpecError) as refused:
         Question.from_table({"readout": "logits", "target": "labl", "temperature": -1})
     assert all(field in str(refused.value) for field in ("readout", "target", "temperature"))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="FAULT: temperature = 2 and 2.0 (baseline = 0 and 0.0) are equal questions with different keys"
-)
 def test_equal_questions_have_equal_keys():
     whole, broken = (
         Question.from_table({"temperature": 2, "baseline": 0}),

@@ -83,9 +83,6 @@ def test_the_model_is_shared_and_not_copied():
     assert asked(model, Question("logit")).model is model
 
 
-@pytest.mark.xfail(
-    strict=True, reason="FAULT: with outputs='probabilities' a temperature other than 1 is ignored without a word"
-)
 def test_a_temperature_that_cannot_be_applied_is_not_ignored():
     with pytest.raises(NotApplicable):
         readout(Question("probability", 2.0), "probabilities")

@@ -99,20 +99,13 @@ def test_a_whole_number_for_a_float_is_a_float_and_nothing_else_is(value, annota
     ("value", "annotation", "expected"),
     [((10, 20), "tuple[float, float] | None", (10.0, 20.0)), (1, "float | Literal['point']", 1.0)],
 )
-@pytest.mark.xfail(
-    strict=True,
-    reason="FAULT: whole numbers in a tuple of floats stay whole (pixel_modulo(radii=(10, 20)) is not (10.0, 20.0)); "
-    "so they do when 'int' occurs anywhere in the annotation, as in 'point'",
-)
 def test_a_whole_number_for_a_float_is_a_float_wherever_it_stands(value, annotation, expected):
     assert repr(as_float(value, annotation)) == repr(expected)
 
 
-@pytest.mark.xfail(strict=True, reason="FAULT: Literal[-1, 1] accepts 1 and refuses -1")
 def test_a_literal_may_be_negative():
     assert fits(-1, "Literal[-1, 1]")
 
 
-@pytest.mark.xfail(strict=True, reason="FAULT: a whole number too large for a float is a raw OverflowError")
 def test_a_whole_number_too_large_for_a_float_is_left_to_the_check():
     as_float(10**400, "float")

@@ -73,16 +73,12 @@ def test_a_checked_attribution_is_detached_and_in_the_input_s_format():
     assert check_attribution(torch.ones(2, 5, dtype=torch.int64), x, Columns.plain(5)).dtype == torch.float32
 
 
-@pytest.mark.xfail(
-    strict=True, reason="FAULT: finiteness is checked before the conversion: 1e39 in float64 is stored as inf"
-)
 def test_what_is_finite_only_in_another_format_is_refused():
     with pytest.raises(BadAttribution):
         check_attribution(torch.full((1, 5), 1e39, dtype=torch.float64), torch.zeros(1, 5), Columns.plain(5))
 
 
 @pytest.mark.filterwarnings("ignore:Casting complex values")
-@pytest.mark.xfail(strict=True, reason="FAULT: a complex attribution loses its imaginary part")
 def test_complex_numbers_are_no_attribution():
     with pytest.raises(BadAttribution):
         check_attribution(torch.full((1, 5), 1 + 1j), torch.zeros(1, 5), Columns.plain(5))

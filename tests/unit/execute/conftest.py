@@ -8,7 +8,7 @@ import pytest
 
 from assay.core import registry
 from assay.store.store import Store
-from assay.study.study import read
+from assay.study.file import read
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +16,7 @@ def surroundings(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     # A card from outside is read anew for every key, which is most of the time these tests would take.
-    monkeypatch.setattr(registry, "_foreign_card", cache(registry._foreign_card))
+    monkeypatch.setattr(registry, "foreign_card", cache(registry.foreign_card))
 
 
 @pytest.fixture

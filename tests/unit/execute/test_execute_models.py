@@ -31,7 +31,7 @@ def test_a_model_is_trained_once(folder):
         assert {name: array.tolist() for name, array in found.items()} == {"a": [[0, 1, 2], [3, 4, 5]], "b": [1, 2]}
         assert found["b"].dtype == np.int64
     assert counted == [1]
-    assert [path.name for path in folder.iterdir()] == [f"{KEY}.safetensors"]
+    assert {path.name for path in folder.iterdir()} == {f"{KEY}.safetensors", f"{KEY}.sha256"}
 
 
 def test_another_key_is_another_model():
@@ -84,10 +84,6 @@ def test_the_folder_is_where_the_environment_says(monkeypatch, tmp_path):
     assert cache_folder() == Path.home() / ".cache" / "assay"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="FAULT: weights that are a transposed view come back from the cache scrambled",
-)
 def test_weights_that_do_not_lie_in_order_come_back_as_they_were():
     weights = np.arange(6.0).reshape(2, 3).T
     first = fetch(KEY, train([], {"a": weights}))["a"]
@@ -96,7 +92,6 @@ def test_weights_that_do_not_lie_in_order_come_back_as_they_were():
     assert again.tolist() == weights.tolist()
 
 
-@pytest.mark.xfail(strict=True, reason="FAULT: a flipped bit in a cached model goes unnoticed: there is no checksum")
 def test_a_flipped_bit_is_damage_too(folder):
     fetch(KEY, train([], {"a": np.arange(4.0)}))
     path = folder / f"{KEY}.safetensors"
@@ -106,9 +101,6 @@ def test_a_flipped_bit_is_damage_too(folder):
     assert fetch(KEY, train([], {"a": np.arange(4.0)}))["a"].tolist() == [0, 1, 2, 3]
 
 
-@pytest.mark.xfail(
-    strict=True, raises=OSError, reason="FAULT: a cache that cannot be written fails the model that was trained"
-)
 def test_a_cache_that_cannot_be_written_loses_no_model(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "file"))

@@ -84,10 +84,5 @@ def test_an_input_that_is_ok_is_handed_over():
         assert blocked.value.record is records[status]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=SystemExit,
-    reason="FAULT: 'only an interrupt passes through', but sys.exit() in a component ends the run",
-)
 def test_a_component_cannot_end_the_run():
     assert run(raising(SystemExit(0))).status == "failed"

@@ -168,11 +168,6 @@ def test_a_forecast_of_a_finished_study_is_nothing(study, tmp_path):
 # Faults.
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=KeyError,
-    reason="FAULT: evidence missing where the trial is ok is a raw KeyError",
-)
 def test_evidence_that_is_missing_says_so(study, store):
     put_evidence(store, study(), [[[1, 2], None]])
     score = only_score(store, study())
@@ -180,10 +175,6 @@ def test_evidence_that_is_missing_says_so(study, store):
 
 
 @pytest.mark.parametrize("how", ["nan", "float32", "int64"])
-@pytest.mark.xfail(
-    strict=True,
-    reason="FAULT: a reduce that returns NaN or a NumPy number ends the whole run",
-)
 def test_a_reduce_of_an_odd_kind_is_a_score_or_a_failed_one(study, tmp_path, how):
     finished = run(study(metrics=[f"yard:Ends(how='{how}')", "yard:Total"]), tmp_path / "s")
     store = Store.open(tmp_path / "s", create=False)
@@ -193,7 +184,6 @@ def test_a_reduce_of_an_odd_kind_is_a_score_or_a_failed_one(study, tmp_path, how
 
 
 @pytest.mark.parametrize("how", ["damaged", "other rows"])
-@pytest.mark.xfail(strict=True, reason="FAULT: evidence that cannot be read or merged ends every run")
 def test_evidence_that_cannot_be_used_fails_its_own_score_only(study, tmp_path, how):
     double = study(metrics=["yard:Total", "yard:Picky"])
     store = Store.open(tmp_path / "s", sync=False)
@@ -210,7 +200,6 @@ def test_evidence_that_cannot_be_used_fails_its_own_score_only(study, tmp_path, 
     assert second.status == "ok"
 
 
-@pytest.mark.xfail(strict=True, raises=IndexError, reason="FAULT: a study of no samples (limit=0) is a raw IndexError")
 def test_a_study_of_no_samples_is_no_accident(study, tmp_path):
     from assay.core.errors import AssayError
 
@@ -220,11 +209,6 @@ def test_a_study_of_no_samples_is_no_accident(study, tmp_path):
         return
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=KeyError,
-    reason="FAULT: a lost judging ends the run with a raw KeyError",
-)
 def test_two_labels_of_one_environment_have_the_scores_of_both(study, tmp_path):
     double = study(
         environments=[{"use": "yard:Meadow", "label": "A"}, {"use": "yard:Meadow", "label": "B"}],
@@ -235,14 +219,12 @@ def test_two_labels_of_one_environment_have_the_scores_of_both(study, tmp_path):
     assert [store.get(row.key).status for row in finished.rows] == ["ok", "ok"]
 
 
-@pytest.mark.xfail(strict=True, reason="FAULT: a combinator's own fit is not planned, and its trials fail")
 def test_a_combinator_that_fits_itself_runs(study, tmp_path):
     finished = run(study(methods=["yard:Around"]), tmp_path / "s")
     score = Store.open(tmp_path / "s", create=False).get(finished.rows[0].key)
     assert (score.status, score.reason) == ("ok", "")
 
 
-@pytest.mark.xfail(strict=True, reason="FAULT: the second store gets the cached model, whose weights are scrambled")
 def test_a_model_from_the_cache_is_the_model_that_was_trained(study, tmp_path, yard):
     orchard = study(environments=["yard:Orchard"], metrics=["yard:Probes"])
     values = []

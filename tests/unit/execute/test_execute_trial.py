@@ -159,9 +159,6 @@ def test_a_fit_without_reference_rows_is_not_applicable():
         fit(None, replace(query().setting, reference=None), Question(), (), MACHINE)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="FAULT: the reference rows are shared: a method that writes into them changes every other"
-)
 def test_a_method_cannot_change_the_reference_rows():
     asked = query()
     before = asked.setting.reference.x.clone()

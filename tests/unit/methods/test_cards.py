@@ -11,7 +11,8 @@ import assay.methods
 from assay.core.build import build
 from assay.core.cards import REQUIRED
 from assay.core.errors import SpecError
-from assay.core.registry import card, catalogue, load, resolve
+from assay.core.foreign import load
+from assay.core.registry import card, catalogue, resolve
 from assay.core.spec import Spec
 from assay.methods.gradient import Gradient
 from assay.methods.integrated_gradients import IntegratedGradients

