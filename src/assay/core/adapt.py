@@ -57,7 +57,8 @@ class QueryMethod:
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, query: Query) -> Tensor:
-        return _tensor(self.function(query, **self.params), query)
+        with _seeded(query):
+            return _tensor(self.function(query, **self.params), query)
 
 
 @contextmanager

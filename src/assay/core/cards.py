@@ -101,11 +101,13 @@ def read_folder(kind: str, folder: Path, package: str) -> Iterator[Card]:
 def read_file(kind: str, path: Path, module: str, name: str, attr: str | None = None) -> Card | None:
     """The card of class ``attr`` (default: the class named like the file), or None when the file has no such class that
     can be read by itself."""
-    text = path.read_text(encoding="utf-8")
     try:
+        text = path.read_text(encoding="utf-8")
         body = ast.parse(text).body
     except SyntaxError as error:
         raise SpecError(f"cannot read module '{module}': {error.msg} in line {error.lineno}.") from None
+    except UnicodeDecodeError as error:
+        raise SpecError(f"cannot read module '{module}': it is not UTF-8 ({error.reason}).") from None
     for node in body:
         if isinstance(node, ast.ClassDef) and (node.name == attr if attr else snake(node.name) == name):
             if node.bases:
@@ -148,7 +150,8 @@ def _default(node: ast.expr, annotation: str) -> Value:
             return _default(given["default"], annotation)
         if node.args or not wants_component(annotation):
             return COMPUTED
-        return Spec.of(snake(node.func.id), **{name: _default(value, annotation) for name, value in given.items()})
+        values = {name: _default(value, annotation) for name, value in given.items()}
+        return COMPUTED if COMPUTED in values.values() else Spec.of(snake(node.func.id), **values)
     try:
         return _frozen(ast.literal_eval(node))
     except ValueError:

@@ -8,18 +8,25 @@ import importlib.util
 import inspect
 from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from assay.core.cards import COMPUTED, REQUIRED, Card, Param, read_file
 from assay.core.errors import SpecError, suggest
+from assay.core.sources import source_digest
 
 
 def foreign_card(kind: str, target: str, name: str) -> Card:
     """The card of ``module:attr``, from the module's source where the class stands there."""
+    path = _source_path(target.partition(":")[0], target)
+    return _read(kind, target, name, path, path.stat().st_mtime_ns)
+
+
+@cache
+def _read(kind: str, target: str, name: str, path: Path, _changed: int) -> Card:
+    """Once per state of the file: every key of every block asks for it."""
     module, _, attr = target.partition(":")
-    path = _source_path(module, target)
     read = read_file(kind, path, module, name, attr) if path.suffix == ".py" else None
     if read is not None:
         return read
@@ -33,7 +40,20 @@ def foreign_card(kind: str, target: str, name: str) -> Card:
         return there
     calls = tuple(call for call in dir(found) if inspect.isfunction(getattr(found, call)))
     perhaps = tuple(call for call in dir(found) if isinstance(getattr(found, call), property))
-    return Card(kind, name, target, inspect.getdoc(found) or "", tuple(_params(found)), (), source, calls, perhaps)
+    facts = tuple(_facts(found).items())
+    return Card(kind, name, target, inspect.getdoc(found) or "", tuple(_params(found)), facts, source, calls, perhaps)
+
+
+def _facts(cls: type) -> dict[str, Any]:
+    """Class variables with plain values, parents first."""
+    facts: dict[str, Any] = {}
+    for part in reversed(cls.__mro__):
+        named = {name for name, kind in vars(part).get("__annotations__", {}).items() if "ClassVar" in str(kind)}
+        plain = {
+            name: value for name, value in vars(part).items() if isinstance(value, bool | int | float | str | tuple)
+        }
+        facts |= {name: value for name, value in plain.items() if name in named or name in facts}
+    return facts
 
 
 def _params(cls: type) -> Iterator[Param]:
@@ -73,11 +93,16 @@ def _source_path(module: str, target: str) -> Path:
 
 
 def _source_digest(found: Any, path: Path) -> str:
-    """Of the file where a thing is defined; of the module that was named where Python cannot tell."""
-    if isinstance(found, partial):
-        found = found.func
+    """Of the files where a thing and its parents are defined; of the module that was named where Python cannot tell."""
+    found = found.func if isinstance(found, partial) else found
+    parts = found.__mro__ if inspect.isclass(found) else (found,)
+    paths = {source for part in parts if (source := _file_of(part))} or {path}
+    return hashlib.sha256("".join(source_digest(part) for part in sorted(paths)).encode()).hexdigest()
+
+
+def _file_of(found: Any) -> Path | None:
     try:
         source = inspect.getsourcefile(found)
-    except TypeError:
-        source = None
-    return hashlib.sha256(Path(source or path).read_bytes()).hexdigest()
+    except (TypeError, OSError):
+        return None
+    return Path(source) if source else None

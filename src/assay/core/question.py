@@ -6,9 +6,9 @@ Torch-free: it is part of an artifact's key and can be set per method in a study
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from math import inf
 from typing import Any
 
 from assay.core.errors import SpecError, suggest
@@ -70,7 +70,7 @@ def _problem(field: str, value: object) -> str:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < inf
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _number(value: Any) -> Any:

@@ -33,6 +33,11 @@ class Samples:
     def __len__(self) -> int:
         return len(self.indices)
 
+    def copy(self) -> Samples:
+        """The same samples in tensors of their own."""
+        truth = None if self.truth is None else Truth(self.truth.effect.clone())
+        return replace(self, x=self.x.clone(), label=self.label.clone(), truth=truth)
+
     def to(self, device: str, dtype: torch.dtype) -> Samples:
         truth = None if self.truth is None else Truth(self.truth.effect.to(device, dtype))
         return replace(self, x=self.x.to(device, dtype), label=self.label.to(device), truth=truth)

@@ -31,7 +31,7 @@ def as_float(value: Value, annotation: str) -> Value:
 
 def _as_float(value: Value, members: list[ast.expr]) -> Value:
     if isinstance(value, tuple):
-        return next((_floats(value, node) for node in members if _is_tuple(node)), value)
+        return next((_floats(value, node) for node in members if _is_tuple(node) and _fits(value, node)), value)
     whole = isinstance(value, int) and not isinstance(value, bool)
     names = [node.id for node in members if isinstance(node, ast.Name)]
     if not whole or "int" in names or "float" not in names or not _fits_name(value, "float"):
@@ -44,7 +44,7 @@ def _floats(value: tuple[Value, ...], node: ast.expr) -> Value:
     kinds = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if isinstance(kinds[-1], ast.Constant) and kinds[-1].value is ...:
         kinds = [kinds[0]] * len(value)
-    return tuple(_as_float(item, _members(kind)) for item, kind in zip(value, kinds, strict=False))
+    return tuple(_as_float(item, _members(kind)) for item, kind in zip(value, kinds, strict=True))
 
 
 def _is_tuple(node: ast.expr) -> bool:
@@ -66,12 +66,19 @@ def _fits(value: Value, node: ast.expr) -> bool:
             return value is None
         case ast.Subscript(value=ast.Name(id="Literal"), slice=options):
             choices = options.elts if isinstance(options, ast.Tuple) else [options]
-            return any(_same(ast.literal_eval(choice), value) for choice in choices)
+            return any(_is_choice(choice, value) for choice in choices)
         case ast.Subscript(value=ast.Name(id="tuple"), slice=items):
             return isinstance(value, tuple) and _fits_items(value, items)
         case ast.Name(id=name):
             return _fits_name(value, name)
     return True
+
+
+def _is_choice(choice: ast.expr, value: Value) -> bool:
+    try:
+        return _same(ast.literal_eval(choice), value)
+    except ValueError:
+        return True  # a name, such as a member of an enumeration: left to the component
 
 
 def _fits_items(value: tuple[Value, ...], items: ast.expr) -> bool:

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, TypeAlias, Union
 
 from assay.core.errors import SpecError
@@ -22,6 +22,8 @@ from assay.core.errors import SpecError
 Value: TypeAlias = Union[None, bool, int, float, str, tuple["Value", ...], "Spec"]
 
 File: TypeAlias = str  # annotates a parameter that is a path: a key holds the digest of the file's content
+
+LONGEST = 10_000
 
 _TARGET = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 _STRING = re.compile(r"""('''.*?'''|\"{3}.*?\"{3}|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
@@ -93,6 +95,8 @@ def _from_json(value: Any) -> Value:
 
 
 def _parse(text: str) -> Spec:
+    if len(text) > LONGEST:
+        raise SpecError(f"cannot read '{text[:40]}...': a spec has at most {LONGEST} characters.")
     # 'module:attr' is not Python: each one becomes a placeholder name before parsing, outside of string literals.
     targets: dict[str, str] = {}
     prefix = "_target_"
@@ -128,13 +132,13 @@ def _value(node: ast.expr, targets: Mapping[str, str], text: str) -> Value:
         case ast.Tuple(elts=items) | ast.List(elts=items):
             return tuple(_value(item, targets, text) for item in items)
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)) if isinstance(value, int | float):
-            return -value
+            return _sound(-value, text)
     raise SpecError(f"cannot read '{text}': only literals and name(param=value) are allowed, nothing is evaluated.")
 
 
 def _sound(value: Value, text: str) -> Value:
     """A literal that can be written down again and digested."""
-    if isinstance(value, float) and not isfinite(value):
+    if isinstance(value, int | float) and not abs(value) <= sys.float_info.max:
         raise SpecError(f"cannot read '{text}': a number is too large.")
     if isinstance(value, str):
         value.encode()  # a lone surrogate is a UnicodeEncodeError, which is a ValueError

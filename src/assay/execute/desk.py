@@ -61,7 +61,11 @@ class Desk:
         return self._keep(("samples", str(place.environment), place.data_seed, block), make)
 
     def scene(self, place: Place, setting: Setting, samples: Samples, question: Question, metric: Spec) -> Scene:
-        """What a metric sees; its randomness knows the metric, the place and the sample, never the method."""
+        """What a metric sees: copies, so that no other sees what it does to them.
+
+        Its randomness knows the metric, the place and the sample, never the method.
+        """
+        samples = samples.copy()
         asked = question.over(setting.question)
         target = targets_for(setting, asked, samples.x, samples.label, self.machine)
         stream = ("metric", str(metric), *place.stream)

@@ -29,7 +29,7 @@ def fetch(key: str, train: Callable[[], Arrays]) -> Arrays:
     path = cache_folder() / "models" / f"{key}.safetensors"
     with suppress(OSError):
         raw = path.read_bytes()
-        if path.with_suffix(".sha256").read_text() == hashlib.sha256(raw).hexdigest():
+        if path.with_suffix(".sha256").read_bytes() == hashlib.sha256(raw).hexdigest().encode():
             return load(raw)  # type: ignore[no-any-return]
     weights = train()
     with suppress(OSError):

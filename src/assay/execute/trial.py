@@ -53,7 +53,7 @@ def fit(method: Fitted, setting: Setting, question: Question, stream: Key, machi
     reference = setting.reference
     if reference is None:
         raise NotApplicable("needs reference data to fit, and this environment has none")
-    rows = Samples(reference.x, reference.label, None, tuple(range(len(reference.x))))
+    rows = Samples(reference.x, reference.label, None, tuple(range(len(reference.x)))).copy()
     return method.fit(pose(setting, rows, question, stream, machine))
 
 

@@ -117,12 +117,10 @@ def _attribute(job: TrialJob, records: Records, desk: Desk) -> Made:
 
 
 def _judge(job: TrialJob, judging: Judging, trial: Record, records: Records, desk: Desk) -> Made:
-    """Every metric gets copies: what one does to them, the next does not see."""
     attribution = torch.from_numpy(desk.load(trial)["attribution"]).to(desk.machine.device)
     metric = desk.component("metrics", judging.metric)
     setting = desk.setting(job.place, job.model, records)
     samples = desk.samples(job.place, job.block)
-    samples = replace(samples, x=samples.x.clone())
     scene = desk.scene(job.place, setting, samples, job.question, judging.metric)
     probe = desk.tensors(require(records, judging.probe)) if judging.probe else {}
     evidence: Evidence = metric(Trial(scene, attribution, probe))

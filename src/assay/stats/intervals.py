@@ -2,6 +2,9 @@
 
 A metric is applied to resampled rows *before* it is reduced, so that set-level metrics (accuracies, curves) get
 intervals by the same rule as means.
+
+Percentile intervals from few seeds are too narrow where seeds differ: in a simulation with as much variation between
+seeds as between samples, a nominal 95 % covered 68 % with 2 seeds, 79 % with 3, 86 % with 5, 92 % with 10.
 """
 
 from __future__ import annotations

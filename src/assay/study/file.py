@@ -15,6 +15,7 @@ An item is a spec, or a table with ``use`` and more. Every mistake in the file i
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -200,7 +201,7 @@ class _Reader:
 
     def gamma(self, table: Mapping[str, Any], where: str) -> float:
         gamma = table.get("gamma", 0.5)
-        if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not abs(gamma) < float("inf"):
+        if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not abs(gamma) <= sys.float_info.max:
             self.problems.append(f"{where}: gamma must be a number, not {gamma!r}")
             return 0.5
         return float(gamma)

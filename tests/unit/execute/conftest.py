@@ -1,12 +1,10 @@
 """A yard of small components, a store, and a cache of models of its own."""
 
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from assay.core import registry
 from assay.store.store import Store
 from assay.study.file import read
 
@@ -15,8 +13,6 @@ from assay.study.file import read
 def surroundings(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
-    # A card from outside is read anew for every key, which is most of the time these tests would take.
-    monkeypatch.setattr(registry, "foreign_card", cache(registry.foreign_card))
 
 
 @pytest.fixture

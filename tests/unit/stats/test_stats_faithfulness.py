@@ -9,7 +9,7 @@ from assay.stats.faithfulness import verdict
 values = st.dictionaries(st.sampled_from(["A", "B", "C", "D"]), st.none() | st.floats(-1, 2))
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(values, st.floats(0, 1))
 def test_refuted_means_below_gamma_somewhere(measured, gamma):
     found = verdict("m", measured, gamma)
