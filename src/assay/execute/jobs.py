@@ -31,9 +31,6 @@ class ModelJob:
     def makes(self) -> tuple[Made, ...]:
         return (("model", self.key),)
 
-    def without(self, _done: Collection[str]) -> None:
-        return None
-
 
 @dataclass(frozen=True)
 class SamplesJob:
@@ -51,9 +48,6 @@ class SamplesJob:
     @property
     def makes(self) -> tuple[Made, ...]:
         return (("samples", self.key),)
-
-    def without(self, _done: Collection[str]) -> None:
-        return None
 
 
 @dataclass(frozen=True)
@@ -74,9 +68,6 @@ class FitJob:
     def makes(self) -> tuple[Made, ...]:
         return (("fit", self.key),)
 
-    def without(self, _done: Collection[str]) -> None:
-        return None
-
 
 @dataclass(frozen=True)
 class ProbeJob:
@@ -96,9 +87,6 @@ class ProbeJob:
     @property
     def makes(self) -> tuple[Made, ...]:
         return (("probe", self.key),)
-
-    def without(self, _done: Collection[str]) -> None:
-        return None
 
 
 @dataclass(frozen=True)

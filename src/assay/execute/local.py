@@ -19,7 +19,7 @@ from pathlib import Path
 from assay.core.machine import Machine
 from assay.core.pages import keep_pages
 from assay.core.records import Record
-from assay.execute.jobs import Job
+from assay.execute.jobs import Job, TrialJob
 from assay.execute.outcome import failed
 from assay.execute.queue import Queue
 from assay.store.store import Store
@@ -120,7 +120,7 @@ def _bury(worker: _Worker, queue: Queue) -> Iterator[Record]:
     if left:
         kind, key = left[0]
         yield failed(kind, key, reason)
-        rest = job.without({*done, key}) if kind == "evidence" else None
+        rest = job.without({*done, key}) if isinstance(job, TrialJob) and kind == "evidence" else None
         if rest is not None:
             queue.records.update(done)
             queue.again(rest)
