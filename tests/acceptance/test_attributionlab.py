@@ -6,6 +6,7 @@ from torch import Tensor
 
 from assay.craft.audit import audit
 from assay.environments.color_count import ColorCount
+from assay.environments.pixel_count import PixelCount
 from assay.environments.pixel_modulo import PixelModulo
 
 VARIANTS = [
@@ -20,6 +21,13 @@ def image_with(count: int, side: int) -> Tensor:
     flat = torch.zeros(side * side)
     flat[torch.randperm(side * side, generator=torch.Generator().manual_seed(count))[:count]] = 1
     return flat.view(1, side, side)
+
+
+def test_the_counting_network_is_exact_on_designed_images():
+    environment = PixelCount()
+    samples = environment.sample(range(16), 0)
+    with torch.no_grad():
+        assert torch.equal(environment.network(0)(samples.x)[:, 0], samples.truth.effect.sum(dim=(1, 2)))
 
 
 def test_the_modulo_network_has_the_published_size():

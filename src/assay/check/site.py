@@ -21,6 +21,7 @@ POOL = 72  # samples at hand: more than the 64 rows of the largest model call th
 # without gradients.
 VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "color_count": ({"uniform": True}, {"unseen": False}, {"forward": "program"}),
+    "pixel_count": ({"uniform": True},),
     "pixel_modulo": ({"uniform": True},),
     "tabular_rule": ({"model": "forest"},),
 }

@@ -12,14 +12,11 @@ from torch import Tensor, nn
 from assay.core.errors import AssayError
 from assay.core.features import Pixels
 from assay.core.question import Question
-from assay.core.rng import Draws
-from assay.core.setting import Samples, Setting, Truth
+from assay.core.setting import Samples, Setting
 from assay.craft.interpret import Interpreted, interpret_pixel_modulo
 from assay.craft.networks import pixel_modulo
-from assay.kit.draw import bezier, scatter, speckle
+from assay.environments._white import PAPER_SIDE, white_pixels, white_samples
 
-PAPER_SIDE = 224
-PAPER_RADII = (22.7, 37.4)  # ours: they give the white area that the paper's Table 4 implies
 PAPER_LARGEST = 4900
 
 
@@ -37,7 +34,7 @@ class PixelModulo:
     side: int = 224  # pixels
     modulus: int = 30  # N
     largest: int | None = None  # largest count the network can take; None: 4900, scaled with the image's area
-    patches: int = 4
+    patches: int = 4  # per image
     radii: tuple[float, float] | None = None  # smallest and largest patch radius; None: 22.7 to 37.4, scaled with side
     uniform: bool = False  # accumulator with all weights 1 instead of random ones
     weight_seed: int | None = None  # of the accumulator; None: the study's seed
@@ -71,26 +68,18 @@ class PixelModulo:
         )
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
-        white = speckle(*self._patches(indices, seed)).any(dim=1)  # (B, H, W)
+        keys = [("pixel_modulo", seed, index) for index in indices]
+        white = white_pixels(keys, self.patches, self.radii, self.side)
         limit = -(-self._largest // self.modulus) * self.modulus
         if int(white.sum(dim=(1, 2)).max()) > limit:
             raise AssayError(
                 f"pixel_modulo: an image has more than {limit} white pixels; raise largest or shrink radii."
             )
-        return Samples(
-            white[:, None].float(), torch.zeros(len(indices), dtype=torch.long), Truth(white.float()), tuple(indices)
-        )
+        return white_samples(white, indices)
 
     def remainder(self, samples: Samples) -> Tensor:
         """(B,) the label in the paper's sense: what the network must answer."""
         return self.program(samples.x, 0)[:, 0].long()
-
-    def _patches(self, indices: Sequence[int], seed: int) -> tuple[Draws, Tensor]:
-        draws = Draws([("pixel_modulo", seed, index) for index in indices])
-        low, high = self.radii or (radius * self.side / PAPER_SIDE for radius in PAPER_RADII)
-        radii = low + (high - low) * draws.uniform(self.patches)
-        centres = scatter(draws, radii, self.side)
-        return draws, bezier(draws, centres, radii, self.side)
 
     @property
     def _largest(self) -> int:

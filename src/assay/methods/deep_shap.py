@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from assay.core.errors import NotApplicable, SpecError
+from assay.core.errors import SpecError
 from assay.core.query import Query
+from assay.kit.background import background
 from assay.kit.contrast import Contrast, Quotient, centred_secant, largest, secant, smooth_secant
 from assay.kit.graph import ACTIVATIONS
 from assay.kit.layers import layer
@@ -47,13 +49,7 @@ class DeepShap:
         """Draws the background; absent without one, so that no reference data is needed."""
         if not self.background:
             raise AttributeError("deep_shap without a background fits nothing")
-        return self._draw
-
-    def _draw(self, query: Query) -> dict[str, Tensor]:
-        if len(query.x) < self.background:
-            raise NotApplicable(f"needs {self.background} reference rows, and there are {len(query.x)}")
-        order = torch.randperm(len(query.x), generator=query.generator("background"))
-        return {"background": query.x[order[: self.background].to(query.x.device)]}
+        return partial(background, count=self.background)
 
     def __call__(self, query: Query) -> Tensor:
         references = query.fitted["background"] if self.background else query.baseline

@@ -13,6 +13,7 @@ from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.methods.grad_cam import GradCam
+from oracles.methods.cams import pooled
 from scenes import ask, cnn, data, mlp, randomised
 
 
@@ -50,6 +51,14 @@ def test_the_map_is_captums(name):
     coarse = cam.attribute(x.clone(), query.target, relu_attributions=True)
     expected = captum.attr.LayerAttribution.interpolate(coarse, (8, 8), "bilinear")[:, 0]
     assert_close(GradCam(name)(query), expected.detach(), rtol=1e-5, atol=1e-6)
+
+
+def test_before_global_average_pooling_it_is_cam():
+    net = pooled()
+    query = ask(net, data(4, 2, 8, 8).double())
+    weights = net.head.weight[query.target].detach()  # (N, C)
+    expected = torch.einsum("nc,nchw->nhw", weights, net.body[:2](query.x).detach()) / 64
+    assert_close(GradCam("body.1", relu=False)(query), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_what_follows_in_place_does_not_change_the_layer():

@@ -17,14 +17,21 @@ from assay.methods.agop import Agop
 from assay.methods.constant import Constant
 from assay.methods.deep_shap import DeepShap
 from assay.methods.grad_cam import GradCam
+from assay.methods.grad_cam_plus_plus import GradCamPlusPlus
 from assay.methods.gradient import Gradient
+from assay.methods.gradient_shap import GradientShap
+from assay.methods.guided_backprop import GuidedBackprop
 from assay.methods.input_x_gradient import InputXGradient
 from assay.methods.integrated_gradients import IntegratedGradients
+from assay.methods.layer_cam import LayerCam
 from assay.methods.lrp import Lrp
 from assay.methods.occlusion import Occlusion
 from assay.methods.pooled import Pooled
 from assay.methods.random_map import RandomMap
+from assay.methods.score_cam import ScoreCam
+from assay.methods.smooth_grad_cam_plus_plus import SmoothGradCamPlusPlus
 from assay.methods.smoothed import Smoothed
+from assay.methods.x_grad_cam import XGradCam
 from scenes import TINY, ask, cnn, data, fitted, mlp, rows
 
 MODEL_FREE = [RandomMap(), Constant()]
@@ -34,6 +41,9 @@ ANYWHERE = [
     InputXGradient(),
     IntegratedGradients(9),
     IntegratedGradients(5, "gauss_legendre"),
+    GradientShap(5),
+    GradientShap(4, noise=0.2, background=3),
+    GuidedBackprop(),
     DeepShap(),
     DeepShap(softmax="elementwise", background=3),
     Occlusion(),
@@ -43,7 +53,18 @@ ANYWHERE = [
     Pooled(DeepShap(skip="0")),
     Smoothed(samples=3, reduce="variance"),
 ]
-ON_IMAGES = [GradCam(), GradCam("1", relu=False), Pooled(GradCam("0"))]
+ON_IMAGES = [
+    GradCam(),
+    GradCam("1", relu=False),
+    Pooled(GradCam("0")),
+    LayerCam("1"),
+    XGradCam("1", relu=False),
+    GradCamPlusPlus("1"),
+    GradCamPlusPlus(form="torchcam"),
+    SmoothGradCamPlusPlus("1", samples=3),
+    ScoreCam("0"),
+    ScoreCam(weights="increase"),
+]
 
 
 def images():
@@ -154,7 +175,17 @@ def test_frozen_weights_stay_frozen_and_change_nothing(case):
 
 @pytest.mark.parametrize("calls", [0, 1, 2, 3])
 @pytest.mark.parametrize(
-    "method", [DeepShap(), DeepShap(skip="first"), Lrp(), GradCam("last.3"), IntegratedGradients(3)]
+    "method",
+    [
+        DeepShap(),
+        DeepShap(skip="first"),
+        Lrp(),
+        GuidedBackprop(),
+        GradCam("last.3"),
+        SmoothGradCamPlusPlus("last.3", samples=2),
+        ScoreCam("last.3"),
+        IntegratedGradients(3),
+    ],
 )
 def test_a_model_that_breaks_is_left_as_it_was_too(method, calls):
     sound = images()
@@ -177,7 +208,22 @@ def test_a_model_that_breaks_is_left_as_it_was_too(method, calls):
 
 
 @pytest.mark.parametrize(
-    "method", [Gradient(), IntegratedGradients(), Lrp(), DeepShap(), GradCam(), Agop(), Smoothed()]
+    "method",
+    [
+        Gradient(),
+        IntegratedGradients(),
+        GradientShap(),
+        GuidedBackprop(),
+        Lrp(),
+        DeepShap(),
+        GradCam(),
+        GradCamPlusPlus(),
+        LayerCam(),
+        XGradCam(),
+        SmoothGradCamPlusPlus(),
+        Agop(),
+        Smoothed(),
+    ],
 )
 def test_models_without_gradients_are_an_answer(method):
     query = ask(images(), data(2, 2, 8, 8))

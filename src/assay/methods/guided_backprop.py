@@ -1,0 +1,54 @@
+"""Guided backpropagation (Springenberg et al., 2015)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+from assay.core.errors import NotApplicable
+from assay.core.query import Query
+from assay.kit.graph import bends
+from assay.kit.rules import Altered, Answers, Call, altered
+
+
+@dataclass(frozen=True)
+class GuidedBackprop:
+    """The gradient, where every ReLU passes on only what is positive, and only where its input was positive.
+
+    ReLUs count whether they are modules or functions, in place or not. The paper's rule is about ReLU: everything else
+    (pooling, softmax, other activations) passes on its ordinary gradient, as in Captum. A model without any ReLU would
+    get its plain gradient under another name: not applicable.
+    """
+
+    paper: ClassVar[str] = "Springenberg et al., 2015"
+
+    def __call__(self, query: Query) -> Tensor:
+        return query.pull(Guided(query.module), query.x)
+
+
+class Guided(nn.Module):
+    """A module whose ReLUs follow the rule; NotApplicable where there is none, or one that cannot be reached."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, rows: Tensor) -> Tensor:
+        with Answers({"relu": _guided}):
+            output: Tensor = self.module(rows)
+        met = bends(output, rows, known=())
+        if "Relu" in met:
+            raise NotApplicable("needs ReLUs that are called from Python, and the model has one that is not")
+        if Altered.__name__ not in met:
+            raise NotApplicable("needs a ReLU between input and output, and the model has none")
+        return output
+
+
+def _guided(call: Call, values: Tensor) -> Tensor:
+    return altered(call, values, _positive)
+
+
+def _positive(_call: Call, values: Tensor, grad: Tensor) -> Tensor:
+    return grad.clamp(min=0) * (values > 0)

@@ -1,0 +1,126 @@
+"""KernelSHAP (Lundberg and Lee, 2017), with paired coalitions (Covert and Lee, 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb, prod
+from typing import ClassVar
+
+import torch
+from torch import Generator, Tensor
+
+from assay.core.errors import NotApplicable, SpecError
+from assay.core.query import Query
+from assay.kit.coalitions import kept
+
+
+@dataclass(frozen=True)
+class KernelShap:
+    """Shapley values by weighted least squares on the scores of some coalitions.
+
+    v(S) is the score of the sample with the features outside S replaced by the baseline; the Shapley values are the
+    linear model that fits v best under the Shapley kernel, given that they sum to v(all) - v(none). Coalitions come
+    with their complements, the smallest and largest sizes all of them while ``samples`` lasts (as in shap), the others
+    drawn. All samples of a cell share the coalitions, so that one solve answers all. Exact when ``samples`` reaches
+    2^features - 2, and always complete. Needs no gradients.
+    """
+
+    samples: int | None = None  # coalitions asked; none: 2 * features + 2048
+    limit: int = 256  # features up to which it is tried
+
+    paper: ClassVar[str] = "Lundberg and Lee, 2017"
+    complete: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.samples is not None and self.samples < 2:
+            raise SpecError(f"kernel_shap: samples={self.samples} leaves no coalition and its complement. Choose more.")
+
+    def __call__(self, query: Query) -> Tensor:
+        shape = query.setting.features.shape
+        half, weight = _design(prod(shape), self._pairs(prod(shape)), query.generator("coalitions"))
+        keep = torch.cat([half, ~half]).to(query.x.device).view(-1, *shape)
+        scores = query.score_each(len(keep), lambda part: kept(query, keep[part])).double()
+        inside, outside = scores.split(len(half))
+        values = _solve(half.to(query.x.device), weight.to(query.x.device), inside - outside)
+        return values.to(query.x.dtype).view(-1, *shape)
+
+    def _pairs(self, count: int) -> int:
+        """How many coalitions are asked together with their complements."""
+        if count > self.limit:
+            raise NotApplicable(
+                f"needs at most {self.limit} features, because its regression takes several coalitions for each, "
+                f"and there are {count} (occlusion and rise take more)"
+            )
+        samples, most = self.samples or 2 * count + 2048, int(2**count) - 2
+        if samples < min(2 * count, most):
+            raise NotApplicable(f"needs at least two coalitions per feature, {2 * count} here, but samples={samples}")
+        return min(samples, most) // 2
+
+
+def _solve(half: Tensor, weight: Tensor, gap: Tensor) -> Tensor:
+    """The best values (B, features), given v(S) - v(not S) of the ``half`` (pairs, B), the first of which is all.
+
+    Written as an equal share of v(all) - v(none) plus a deviation u with sum 0. A pair then says sum_S u - sum_notS u
+    = v(S) - v(not S) - (2 s / d - 1) (v(all) - v(none)), and its left side is 2 (1_S - s / d) u. The least-norm
+    solution keeps u's sum at 0: efficiency holds exactly.
+    """
+    inside = half.double()
+    share = inside.mean(dim=1, keepdim=True)  # s / d
+    centred = 2 * (inside - share)
+    weighted = weight[:, None] * centred
+    moment = weighted.T @ (gap - (2 * share - 1) * gap[0])  # (features, B)
+    deviation = torch.linalg.pinv(weighted.T @ centred, rtol=1e-10, hermitian=True) @ moment
+    values: Tensor = gap[0, :, None] / half.shape[1] + deviation.T
+    return values
+
+
+def _design(count: int, pairs: int, stream: Generator) -> tuple[Tensor, Tensor]:
+    """All features, then ``pairs`` coalitions of at most half of them, no two complements: bool, and their weights.
+
+    The Shapley kernel gives sizes s and d - s a share that is proportional to 1 / (s (d - s)). A size is taken whole
+    where its share of what is left of ``pairs`` suffices.
+    """
+    sizes = list(range(1, count // 2 + 1))
+    shares = [(1 if 2 * size == count else 2) / (size * (count - size)) for size in sizes]
+    halves, weights = [torch.ones(1, count, dtype=torch.bool)], [torch.zeros(1, dtype=torch.float64)]
+    while sizes and pairs * shares[0] / sum(shares) >= _members(count, sizes[0]) - 1e-6:
+        halves.append(_all(count, sizes.pop(0)))
+        weights.append(torch.full((len(halves[-1]),), shares.pop(0) / len(halves[-1]), dtype=torch.float64))
+        pairs -= len(halves[-1])
+    if sizes and pairs:
+        handed = _split(shares, pairs, stream)
+        halves += [_some(count, size, many, stream) for size, many in zip(sizes, handed, strict=True)]
+        weights.append(torch.full((pairs,), sum(shares) / pairs, dtype=torch.float64))
+    return torch.cat(halves), torch.cat(weights)
+
+
+def _members(count: int, size: int) -> int:
+    """How many coalitions of this size there are, complements counted once."""
+    return comb(count, size) // (2 if 2 * size == count else 1)
+
+
+def _split(shares: list[float], pairs: int, stream: Generator) -> list[int]:
+    """``pairs`` handed out by shares, each rounded up or down at random (systematic sampling)."""
+    share = torch.tensor(shares, dtype=torch.float64)
+    ends = pairs * share.cumsum(0) / share.sum()
+    ends[-1] = pairs
+    offset = torch.rand((), generator=stream, dtype=torch.float64)
+    return (ends + offset).floor().long().diff(prepend=torch.zeros(1, dtype=torch.long)).tolist()
+
+
+def _all(count: int, size: int) -> Tensor:
+    """Every coalition of a size; of half the features, only those with the first feature, which come first."""
+    members = torch.tensor(list(combinations(range(count), size))[: _members(count, size)])
+    return torch.zeros(len(members), count, dtype=torch.bool).scatter_(1, members, True)
+
+
+def _some(count: int, size: int, many: int, stream: Generator) -> Tensor:
+    """``many`` different coalitions of a size, each equally likely."""
+    found = torch.zeros(0, count, dtype=torch.bool)
+    while len(found) < many:
+        drawn = torch.rand(2 * many, count, generator=stream).argsort(dim=1) < size
+        if 2 * size == count:
+            drawn = drawn ^ ~drawn[:, :1]  # its complement where the first feature is missing
+        found = torch.cat([found, drawn]).unique(dim=0)
+    return found[torch.randperm(len(found), generator=stream)[:many]]

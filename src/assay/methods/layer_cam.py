@@ -1,0 +1,32 @@
+"""Layer-CAM (Jiang et al., 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from assay.core.query import Query
+from assay.kit.cam import gradient_map
+
+
+@dataclass(frozen=True)
+class LayerCam:
+    """A layer's activations, each weighted by its own gradient where that is positive, added up over channels.
+
+    Weights belong to places, not to channels, so early layers give sharp maps. The gradient is that of the explained
+    number, readout included.
+    """
+
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last layer with more than one place
+    relu: bool = True  # keep only what speaks for the class
+
+    paper: ClassVar[str] = "Jiang et al., 2021"
+
+    def __call__(self, query: Query) -> Tensor:
+        return gradient_map(query, self.layer, self.relu, _weights)
+
+
+def _weights(_activations: Tensor, gradients: Tensor) -> Tensor:
+    return gradients.clamp(min=0)

@@ -1,0 +1,37 @@
+"""XGrad-CAM (Fu et al., 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from assay.core.query import Query
+from assay.kit.cam import gradient_map
+
+EPSILON = 1e-8  # keeps channels that are 0 everywhere from dividing by 0
+
+
+@dataclass(frozen=True)
+class XGradCam:
+    """A layer's channels, each weighted by the mean of its gradient with the channel's own values as weights.
+
+    Conservation: before ``relu`` and enlarging, the map sums to the sum of gradient * activation, and so to the score
+    where what follows the layer is homogeneous (ReLU, pooling, layers without bias). Equal to Grad-CAM where the
+    gradient is the same at every place of a channel, as before global average pooling and a linear layer. Meant for
+    layers after a ReLU: values of both signs may add up to almost 0, and the weight then says nothing.
+    """
+
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last layer with more than one place
+    relu: bool = True  # keep only what speaks for the class
+
+    paper: ClassVar[str] = "Fu et al., 2020"
+
+    def __call__(self, query: Query) -> Tensor:
+        return gradient_map(query, self.layer, self.relu, _weights)
+
+
+def _weights(activations: Tensor, gradients: Tensor) -> Tensor:
+    total = activations.sum(dim=(2, 3), keepdim=True)
+    return (gradients * activations).sum(dim=(2, 3), keepdim=True) / (total + EPSILON)

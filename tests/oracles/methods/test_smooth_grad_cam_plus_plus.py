@@ -1,0 +1,94 @@
+"""Smooth Grad-CAM++, against a literal sum over the same noise in both forms, and Grad-CAM++ without noise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from assay.core.errors import NotApplicable, SpecError
+from assay.methods.grad_cam_plus_plus import GradCamPlusPlus
+from assay.methods.smooth_grad_cam_plus_plus import SmoothGradCamPlusPlus
+from oracles.methods.cams import LAYERS, at, enlarged, weighted
+from scenes import ask, cnn, data, mlp
+
+
+def noisy(net, query, name, samples, noise):
+    """For each sample its activations without noise, and the gradients of its copies: (samples, C, h, w)."""
+    draws, copies = query.draws("noise"), []
+    for _ in range(samples):
+        x = query.x + noise * draws.normal(*query.x.shape[1:]).double()
+        copies.append([slopes for _, slopes in at(net, replace(query, x=x), name)])
+    for row, (maps, _) in enumerate(at(net, query, name)):
+        yield maps, torch.stack([copy[row] for copy in copies])
+
+
+def paper(maps, slopes):
+    weights = []
+    for channel in range(len(maps)):
+        weight, total = 0.0, float(maps[channel].sum())
+        for g in slopes[:, channel].flatten(1).T.tolist():  # the copies' gradients at one place
+            first, second, third = (sum(value**power for value in g) / len(g) for power in (1, 2, 3))
+            if first > 0:
+                weight += second / (2 * second + total * third) * first
+        weights.append(weight)
+    return weights, maps
+
+
+def torchcam(maps, slopes):
+    second, third = (slopes**2).mean(dim=0), (slopes**3).mean(dim=0)
+    alpha = second / (2 * second + (third * maps).sum(dim=(1, 2), keepdim=True) + 1e-8)
+    return (alpha * slopes[-1].relu()).sum(dim=(1, 2)).tolist(), maps
+
+
+@pytest.mark.parametrize("readout", ["logit", "probability"])
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("form, oracle", [("paper", paper), ("torchcam", torchcam)])
+def test_the_map_is_the_literal_one_in_both_forms(form, oracle, name, readout):
+    net = cnn().double()
+    query = ask(net, data(3, 2, 8, 8).double(), readout, temperature=3.0)
+    expected = weighted(oracle(*pair) for pair in noisy(net, query, name, 3, 0.5))
+    found = SmoothGradCamPlusPlus(name, False, samples=3, noise=0.5, form=form)
+    assert_close(found(query), enlarged(expected), rtol=1e-9, atol=1e-12)
+    assert_close(replace(found, relu=True)(query), enlarged(expected, relu=True), rtol=1e-9, atol=1e-12)
+    assert expected.abs().max() > 1e-6
+
+
+@pytest.mark.parametrize("samples", [1, 3])
+def test_without_noise_it_is_grad_cam_plus_plus(samples):
+    query = ask(cnn().double(), data(3, 2, 8, 8).double())
+    expected = GradCamPlusPlus("body.1")(query)
+    assert_close(SmoothGradCamPlusPlus("body.1", samples=samples, noise=0.0)(query), expected, rtol=1e-9, atol=1e-12)
+    assert (SmoothGradCamPlusPlus("body.1")(query) - expected).abs().max() > 1e-3
+
+
+def test_relu_cuts_off_what_speaks_against_the_class():
+    net = cnn(pool=lambda: nn.BatchNorm2d(4)).double()  # values of both signs that no ReLU follows at once
+    query = ask(net, data(3, 2, 8, 8).double())
+    expected = weighted(paper(*pair) for pair in noisy(net, query, "body.2", 4, 0.3))
+    assert_close(SmoothGradCamPlusPlus("body.2", relu=False)(query), enlarged(expected), rtol=1e-9, atol=1e-12)
+    assert_close(SmoothGradCamPlusPlus("body.2")(query), enlarged(expected, relu=True), rtol=1e-9, atol=1e-12)
+    assert expected.min() < 0 < expected.max()
+
+
+def test_tiny_gradients_are_not_lost():
+    net = cnn().double()
+    net.head[2].weight.detach().mul_(1e-30)
+    exact = SmoothGradCamPlusPlus("body.1")(ask(net, data(3, 2, 8, 8).double()))
+    found = SmoothGradCamPlusPlus("body.1")(ask(net.float(), data(3, 2, 8, 8)))
+    assert exact.max() > 0
+    assert_close(found.double() / exact.max(), exact / exact.max(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("wrong", [{"samples": 0}, {"noise": -1.0}])
+def test_no_copies_are_refused(wrong):
+    with pytest.raises(SpecError, match="make no noisy copies"):
+        SmoothGradCamPlusPlus(**wrong)
+
+
+def test_tables_have_no_map():
+    with pytest.raises(NotApplicable, match="needs a convolutional layer"):
+        SmoothGradCamPlusPlus()(ask(mlp(), data(2, 6)))
