@@ -12,10 +12,10 @@ from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.core.query import Query
-from assay.kit.background import background
 from assay.kit.contrast import Contrast, Quotient, centred_secant, largest, secant, smooth_secant
 from assay.kit.graph import ACTIVATIONS
 from assay.kit.layers import layer
+from assay.methods._background import background
 
 PIECES = ("relu", "leaky_relu", "hardtanh", "relu6", "threshold")
 CURVES = ("tanh", "sigmoid", "gelu", "silu", "elu", "softplus")

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from assay.core.errors import NotApplicable
 from assay.core.query import Query
-from assay.kit.coalitions import kept
+from assay.methods._coalitions import kept
 
 
 @dataclass(frozen=True)

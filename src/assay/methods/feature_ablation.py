@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from assay.core.query import Query
-from assay.kit.coalitions import drops
+from assay.methods._coalitions import drops
 
 
 @dataclass(frozen=True)

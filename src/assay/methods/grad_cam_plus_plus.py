@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from assay.core.query import Query
-from assay.kit.cam import gradient_map
+from assay.methods._cam import gradient_map
 
 
 @dataclass(frozen=True)

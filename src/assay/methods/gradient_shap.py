@@ -12,7 +12,7 @@ from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.core.query import Query
-from assay.kit.background import background
+from assay.methods._background import background
 
 
 @dataclass(frozen=True)

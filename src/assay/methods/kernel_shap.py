@@ -12,7 +12,7 @@ from torch import Generator, Tensor
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.query import Query
-from assay.kit.coalitions import kept
+from assay.methods._coalitions import kept
 
 
 @dataclass(frozen=True)

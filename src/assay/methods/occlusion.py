@@ -10,7 +10,7 @@ from torch import Tensor
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.query import Query
-from assay.kit.coalitions import drops
+from assay.methods._coalitions import drops
 from assay.methods.feature_ablation import FeatureAblation
 
 

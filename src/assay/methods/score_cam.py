@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from assay.core.query import Query
-from assay.kit.cam import activations, combined, enlarged, resized, spatial
+from assay.methods._cam import activations, combined, enlarged, resized, spatial
 
 
 @dataclass(frozen=True)

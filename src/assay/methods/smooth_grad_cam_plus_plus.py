@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from assay.core.errors import SpecError
 from assay.core.query import Query
-from assay.kit.cam import activations, activations_and_gradients, combined, enlarged, spatial
+from assay.methods._cam import activations, activations_and_gradients, combined, enlarged, spatial
 
 EPSILON = 1e-8  # torchcam's
 
