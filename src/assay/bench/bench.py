@@ -14,7 +14,7 @@ from torch import Tensor
 
 from assay.core.errors import AssayError, suggest
 
-TASKS = ("integrated_gradients",)  # files of this folder
+TASKS = ("integrated_gradients", "kernel_shap", "occlusion")  # files of this folder
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.options import Json
+from assay.core.errors import AssayError
 
 
 def bench(
@@ -24,7 +25,12 @@ def bench(
     with Console(stderr=True).status("measuring") as status:
         for name in tasks(task):
             status.update(f"measuring {name}")
-            found += measure(name, repeats)
+            try:
+                found += measure(name, repeats)
+            except AssayError as error:  # a peer is not installed
+                if task is not None:
+                    raise
+                typer.echo(f"skipped {name}: {error}", err=True)
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     else:

@@ -1,0 +1,56 @@
+"""The problems that several benchmarks share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+import torch
+
+from assay.core.errors import AssayError
+from assay.core.features import Columns
+from assay.core.machine import Machine
+from assay.core.query import Query
+from assay.core.question import Question
+from assay.core.setting import Reference, Samples, Setting
+from assay.environments.color_count import ColorCount
+from assay.execute.trial import pose
+from assay.train.networks import initialise, mlp
+
+
+def mlp_query(rows: int, columns: int = 20) -> Query:
+    """An untrained MLP columns-64-64-3 with random weights, normal rows, logits, zero baseline."""
+    random = torch.Generator().manual_seed(0)
+    network = mlp(columns, (64, 64), 3)
+    initialise(network, random)
+    x = torch.randn(rows, columns, generator=random)
+    reference = Reference(torch.randn(1000, columns, generator=random), torch.arange(1000) % 3)
+    question = Question("logit", 1.0, "zero", "label")
+    setting = Setting(network.eval(), Columns.plain(columns), "table", question, reference=reference)
+    samples = Samples(x, torch.arange(rows) % 3, None, tuple(range(rows)))
+    return pose(setting, samples, Question(), ("bench",), Machine())
+
+
+def image_query(side: int, images: int) -> Query:
+    """Colour count with the unseen-data effect, as the environment asks it."""
+    environment = ColorCount(side=side)
+    return pose(environment.setting(0, {}), environment.sample(range(images), 0), Question(), ("bench",), Machine())
+
+
+def peer(module: str, package: str) -> tuple[Any, str]:
+    """A peer's module and its name with version; it is an extra, never a requirement."""
+    try:
+        return import_module(module), f"{package} {version(package)}"
+    except ImportError:
+        raise AssayError(f"this benchmark needs {package}: pip install 'assay-xai[peers]'.") from None
+
+
+def answers(query: Query) -> Callable[[Any], Any]:
+    """The model as peers that know no torch want it: rows of numbers in, one row of outputs each out."""
+
+    def answer(rows: Any) -> Any:
+        return query.outputs(torch.as_tensor(rows, dtype=torch.float32)).numpy().astype(float)
+
+    return answer
