@@ -1,0 +1,51 @@
+"""Local contrast as an attribution: the "entropy" dummy of the study of IDSDS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from torch import Tensor
+from torch.nn.functional import avg_pool2d, max_pool2d
+
+from assay.core.errors import NotApplicable, SpecError
+from assay.core.query import Query
+
+
+@dataclass(frozen=True)
+class LocalVariance:
+    """How much the brightness (mean over channels) varies around each pixel.
+
+    The study's kernels are 3, 5, 7, 9, 13, 17 and 31. "faithful" is its code: squared deviations from the mean of the
+    whole image, averaged over the window, where places outside the image count as 0. "corrected" is what it describes:
+    deviations from the local mean. Ours: that is the variance of the window's pixels inside the image, divided by
+    their number, and exactly 0 where they are all equal. The brightness is of the image as the model reads it.
+    """
+
+    kernel: int = 9  # side of the window, in pixels; odd
+    form: Literal["faithful", "corrected"] = "corrected"  # around the image's mean (the study's code), or the window's
+
+    paper: ClassVar[str] = "Zabička et al., 2025"
+    control: ClassVar[bool] = True  # knows nothing about the model
+
+    def __post_init__(self) -> None:
+        if self.kernel < 1 or self.kernel % 2 == 0:
+            raise SpecError(f"local_variance: kernel={self.kernel} has no middle. Choose an odd number of pixels.")
+
+    def __call__(self, query: Query) -> Tensor:
+        if query.setting.kind != "image":
+            raise NotApplicable(f"needs an image, and this is {query.setting.kind} data")
+        gray = query.x.double().mean(dim=1)
+        centred = gray - gray.mean(dim=(1, 2), keepdim=True)
+        if self.form == "faithful":
+            return self._mean(centred**2, outside=True).to(query.x.dtype)
+        variance = self._mean(centred**2) - self._mean(centred) ** 2
+        flat = self._largest(gray) == -self._largest(-gray)  # else rounding would tell equal pixels apart
+        return variance.clamp(min=0).masked_fill(flat, 0).to(query.x.dtype)
+
+    def _mean(self, values: Tensor, outside: bool = False) -> Tensor:
+        """The mean of each window; places outside the image count as 0, or not at all."""
+        return avg_pool2d(values, self.kernel, 1, self.kernel // 2, count_include_pad=outside)
+
+    def _largest(self, values: Tensor) -> Tensor:
+        return max_pool2d(values, self.kernel, 1, self.kernel // 2)
