@@ -83,3 +83,9 @@ def test_a_captum_class_without_gradients_explains_a_forest():
     np.testing.assert_allclose(found.attribution, ours.attribution, atol=1e-6)
     with pytest.raises(assay.NotApplicable, match="needs gradients"):
         assay.attribute(forest, Saliency, n=4)
+
+
+@pytest.mark.parametrize("metric", ["insertion", "deletion", "sensitivity_n", "completeness"])
+def test_a_forest_is_a_classifier_for_every_metric_of_the_model(metric):
+    forest = assay.environment("tabular_rule", model="forest", d=4, informative=2, train_rows=64, trees=3)
+    assert assay.attribute(forest, "occlusion", n=8).score(metric, canvas="mean").value is not None

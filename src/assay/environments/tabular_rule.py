@@ -102,7 +102,7 @@ class TabularRule:
         )
 
     def _question(self) -> Question:
-        readout = "logit" if self.model == "mlp" else "value"
+        readout = "logit" if self.model == "mlp" else "probability"
         return Question(readout=readout, temperature=1.0, baseline="mean", target="predicted")
 
     def _weights(self) -> Tensor:

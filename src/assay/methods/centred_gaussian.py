@@ -24,7 +24,7 @@ class CentredGaussian:
     width: float = 64.0  # standard deviation
     form: Literal["faithful", "corrected"] = "corrected"  # width in half images (the study's code), or in pixels
 
-    paper: ClassVar[str] = "Zabička et al., 2025"
+    paper: ClassVar[str] = "Zabička et al., Benchmarking the Attribution Quality of Vision Models: a reproduction"
     control: ClassVar[bool] = True  # knows nothing about the model
 
     def __post_init__(self) -> None:

@@ -29,7 +29,7 @@ class EdgeMap:
     detector: Literal["intensity", "sobel", "marr_hildreth"] = "sobel"  # what finds the edges
     form: Literal["faithful", "corrected"] = "corrected"  # what the study's code did, or what it says
 
-    paper: ClassVar[str] = "Zabička et al., 2025"
+    paper: ClassVar[str] = "Zabička et al., Benchmarking the Attribution Quality of Vision Models: a reproduction"
     control: ClassVar[bool] = True  # knows nothing about the model
 
     def __call__(self, query: Query) -> Tensor:

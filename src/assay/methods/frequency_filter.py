@@ -31,7 +31,7 @@ class FrequencyFilter:
     below: float | None = None  # radius where they end (low, band); None: the study's 0.4 and 0.6
     form: Literal["faithful", "corrected"] = "corrected"  # signed and stretched (the study's code), or the size
 
-    paper: ClassVar[str] = "Zabička et al., 2025"
+    paper: ClassVar[str] = "Zabička et al., Benchmarking the Attribution Quality of Vision Models: a reproduction"
     control: ClassVar[bool] = True  # knows nothing about the model
 
     def __post_init__(self) -> None:

@@ -25,7 +25,7 @@ class LocalVariance:
     kernel: int = 9  # side of the window, in pixels; odd
     form: Literal["faithful", "corrected"] = "corrected"  # around the image's mean (the study's code), or the window's
 
-    paper: ClassVar[str] = "Zabička et al., 2025"
+    paper: ClassVar[str] = "Zabička et al., Benchmarking the Attribution Quality of Vision Models: a reproduction"
     control: ClassVar[bool] = True  # knows nothing about the model
 
     def __post_init__(self) -> None:

@@ -226,7 +226,7 @@ def test_a_forest_answers_with_probabilities_and_has_no_gradients() -> None:
     place, samples = setting("forest"), TINY.sample(range(6), 0)
     query = Scene(place, samples, place.question, samples.label, ("test",)).ask()
     torch.testing.assert_close(query.outputs(samples.x).sum(dim=1), torch.ones(6))
-    assert place.question.readout == "value"
+    assert place.question.readout == "probability"
     with pytest.raises(NotApplicable):
         query.gradient(samples.x)
 
