@@ -15,7 +15,7 @@ from assay.core.errors import SpecError, suggest
 
 READOUTS = ("logit", "probability", "margin", "value")
 TARGETS = ("label", "predicted")
-BASELINES = ("zero", "true", "mean")
+BASELINES = ("zero", "true", "mean", "uniform")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Question:
     readout: str | None = None  # logit, probability, margin, value
     temperature: float | None = None  # logits are divided by it before the softmax
     baseline: str | float | None = (
-        None  # zero, true (the environment's own background), mean (of the reference), a number
+        None  # zero, true (the environment's own background), mean (of the reference), uniform (noise), a number
     )
     target: str | None = None  # label: the sample's class; predicted: the model's
 

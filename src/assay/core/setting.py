@@ -73,6 +73,7 @@ class Setting:
     outputs: Literal["logits", "probabilities", "value"] = "logits"  # what the model answers with
     differentiable: bool = True
     forward: Callable[[Tensor], Tensor] | None = None  # equal to the model, faster, without gradients
+    picture: Callable[[Tensor], Tensor] | None = None  # samples as RGB pictures in 0..1; None: they are stretched to it
     hints: Mapping[str, str] = field(default_factory=dict)  # for example the layer a method is usually hung on
 
     def to(self, device: str, dtype: torch.dtype) -> Setting:

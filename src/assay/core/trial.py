@@ -111,6 +111,10 @@ def baseline_for(setting: Setting, name: str | float | None, x: Tensor) -> Tenso
             if setting.reference is None:
                 raise NotApplicable("the mean baseline needs reference data, and this environment has none")
             return setting.reference.x.mean(dim=0).expand_as(x)
+        case "uniform":
+            # One picture of U(-1, 1) noise, the same for every sample, method and metric: they speak of one baseline.
+            noise = torch.rand(setting.features.entries, generator=generator("uniform baseline"), dtype=torch.float64)
+            return (2 * noise - 1).to(x).expand_as(x)
         case float() | int():
             return torch.full_like(x, float(name))
     raise ValueError(f"unknown baseline or canvas {name!r}: write {', '.join(BASELINES)} or a number")

@@ -97,6 +97,7 @@ class ColorCount:
             question=Question("probability", self.temperature or _half_lead(self), "zero", "label"),
             classes=tuple(NAMES.get(color, f"rgb{color}") for color in self.colors),
             background=background.expand(3, self.side, self.side),
+            picture=lambda x: x / 255,
             forward=partial(self.program, seed=seed) if self.forward == "program" else None,
             hints={"grad_cam": "accumulator.layers.5"} if self.side == PAPER_SIDE else {},
         )

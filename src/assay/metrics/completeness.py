@@ -32,7 +32,7 @@ class Completeness:
     """
 
     transform: Literal["abs", "clamp"] = "abs"  # sizes stretched to 0..1 (the code), or values cut to 0..1 (the paper)
-    canvas: str | float = "zero"  # what replaces a feature: zero, true, mean or a number
+    canvas: str | float = "zero"  # what replaces a feature: zero, true, mean, uniform or a number
 
     higher_is_better: ClassVar[bool] = True
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)

@@ -24,7 +24,7 @@ class Insertion:
     steps: int = 32  # steps of the curve, each one pass through the model; at most one a feature
     absolute: bool = False  # rank by the size of the attribution, whatever its sign
     ties: Literal["stable", "random"] = "stable"  # equal attributions: in reading order, or shuffled per sample
-    canvas: str | float = "zero"  # what stands where a feature is missing: zero, true, mean or a number
+    canvas: str | float = "zero"  # what stands where a feature is missing: zero, true, mean, uniform or a number
     readout: Literal["logit", "probability", "margin", "value"] | None = "probability"  # None: as the environment asks
     temperature: float | None = None  # None: as the environment asks
 

@@ -31,7 +31,7 @@ class SensitivityN:
 
     sizes: int = 16  # values of N, evenly spaced in their logarithm from 1 to all features but one
     sets: int = 100  # random sets for each N
-    canvas: str | float = "zero"  # what replaces a feature: zero, true, mean or a number
+    canvas: str | float = "zero"  # what replaces a feature: zero, true, mean, uniform or a number
     readout: Literal["logit", "probability", "margin", "value"] | None = "probability"  # None: as the environment asks
     temperature: float | None = None  # None: as the environment asks
 

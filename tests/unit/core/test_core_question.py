@@ -61,7 +61,7 @@ def test_a_table_is_read_field_by_field():
             r"readout 'logits' is unknown. Did you mean 'logit'\? Known: logit, probability, margin, value.",
         ),
         ({"target": "predict"}, r"target 'predict' is unknown. Did you mean 'predicted'\?"),
-        ({"baseline": "black"}, r"baseline 'black' is unknown. Known: zero, true, mean."),
+        ({"baseline": "black"}, r"baseline 'black' is unknown. Known: zero, true, mean, uniform"),
         ({"temperature": 0}, r"temperature must be positive, not 0"),
         ({"temperature": -1.0}, r"temperature must be positive, not -1.0"),
         ({"temperature": float("nan")}, r"temperature must be a finite number, not nan"),

@@ -107,6 +107,10 @@ def test_baselines_are_what_their_names_say():
     assert torch.equal(baseline_for(place, "zero", x), torch.zeros(3, 4))
     assert torch.equal(baseline_for(place, "true", x), torch.stack([background] * 3))
     torch.testing.assert_close(baseline_for(place, "mean", x), torch.stack([sum(rows) / 7] * 3))
+    noise = baseline_for(place, "uniform", x)
+    assert torch.equal(noise, noise[:1].expand(3, 4))  # one picture, shared by all samples
+    assert torch.equal(noise[:2], baseline_for(setting(), "uniform", 5 * x[:2]))  # whoever asks
+    assert len(set(noise[0].tolist())) == 4 and -1 <= noise.min() < 0 < noise.max() <= 1
     assert torch.equal(baseline_for(place, 0.25, x), torch.full((3, 4), 0.25))
     assert torch.equal(baseline_for(place, -2, x), torch.full((3, 4), -2.0))
 
@@ -124,7 +128,9 @@ def test_a_baseline_that_the_environment_does_not_have_is_not_applicable(name, s
 
 
 def test_an_unknown_baseline_is_an_error_that_lists_the_known():
-    with pytest.raises(ValueError, match="unknown baseline or canvas 'black': write zero, true, mean or a number"):
+    with pytest.raises(
+        ValueError, match="unknown baseline or canvas 'black': write zero, true, mean, uniform or a number"
+    ):
         baseline_for(setting(), "black", data(2, 4))
 
 
