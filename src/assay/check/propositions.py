@@ -19,7 +19,7 @@ Function = Callable[[Tensor], Tensor]
 
 
 def sensitivity(case: EnvironmentCase) -> Iterator[Fault]:
-    """Proposition 3.1: taking away a feature that has an effect changes the answer; so does adding one to an image."""
+    """Proposition 3.1: taking away a feature that has an effect changes the answer; so does adding one."""
     for what, before, after, features in _moves(case):
         still = (after == before).all(dim=1)
         if bool(still.any()):
@@ -29,17 +29,21 @@ def sensitivity(case: EnvironmentCase) -> Iterator[Fault]:
 def symmetry(case: EnvironmentCase) -> Iterator[Fault]:
     """Proposition 3.2: in a designed network every feature that moves the answer moves one output, by exactly 1.
 
-    Counts that are taken modulo N wrap around: there 1 - N is one step, too.
+    Counts that are taken modulo N wrap around: there 1 - N is one step, too. An environment may name other ``steps``
+    (a negator turns 1 into -1), and a ``bound`` to which its network is exact.
     """
     if not case.designed:
         return
-    wrap = getattr(case.environment, "modulus", 2) - 1
+    environment = case.environment
+    known = getattr(environment, "steps", (1, getattr(environment, "modulus", 2) - 1))
     for what, before, after, features in _moves(case):
-        moved = (after - before).abs()
-        steps = ((moved == 1) | (moved == wrap)).sum(dim=1)
+        moved = _rounded((after - before).abs(), 2 * getattr(environment, "bound", 0.0))
+        steps = torch.isin(moved, moved.new_tensor(known)).sum(dim=1)
         odd = (moved > 0).any(dim=1) & ~((steps == 1) & ((moved > 0).sum(dim=1) == 1))
         if bool(odd.any()):
-            yield case.fault(symmetry, f"does not move one output by exactly 1 after {what}", _listed(features[odd]))
+            step = " or ".join(map(str, sorted(set(known))))
+            message = f"does not move one output by exactly {step} after {what}"
+            yield case.fault(symmetry, message, _listed(features[odd]))
 
 
 def _moves(case: EnvironmentCase) -> Iterator[tuple[str, Tensor, Tensor, Tensor]]:
@@ -52,7 +56,7 @@ def _moves(case: EnvironmentCase) -> Iterator[tuple[str, Tensor, Tensor, Tensor]
         for name, function in _functions(case).items():
             true = effect.nonzero().flatten()
             yield f"taking a true feature away ({name})", *_answers(function, x, _put(case, x, background, true)), true
-            for value in _values(case, x, true):
+            for value in _values(case, x, effect):
                 idle = (effect == 0).nonzero().flatten()
                 yield f"adding a feature ({name})", *_answers(function, x, _put(case, x, value, idle)), idle
 
@@ -71,11 +75,19 @@ def _put(case: EnvironmentCase, x: Tensor, value: Tensor, features: Tensor) -> T
     return torch.where(known.expand(here), value, x)
 
 
-def _values(case: EnvironmentCase, x: Tensor, true: Tensor) -> list[Tensor]:
-    """The values that true features of an image have, each as an image of that value; none for tables."""
-    if not case.designed or case.setting.kind != "image":
+def _values(case: EnvironmentCase, x: Tensor, effect: Tensor) -> list[Tensor]:
+    """The values of true features, each as a sample of that value; of tokens, those that act by themselves."""
+    if not case.designed:
         return []
-    return [value[:, None, None] for value in x.flatten(1)[:, true].unique(dim=1).T]
+    if case.setting.kind == "tokens":
+        return list(x[effect.abs() == 1].unique(dim=0))
+    return [value[:, None, None] for value in x.flatten(1)[:, effect != 0].unique(dim=1).T]
+
+
+def _rounded(moved: Tensor, bound: float) -> Tensor:
+    """Whole numbers where they are meant."""
+    whole = moved.round()
+    return torch.where((moved - whole).abs() <= bound, whole, moved)
 
 
 def _answers(function: Function, x: Tensor, points: Tensor) -> tuple[Tensor, Tensor]:

@@ -18,12 +18,13 @@ from assay.core.setting import Samples, Setting, Truth
 POOL = 72  # samples at hand: more than the 64 rows of the largest model call that is tried
 
 # What a tiny instance alone does not show: another accumulator, no redundant channels, a faster forward pass, a model
-# without gradients.
+# without gradients, words that turn others.
 VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "color_count": ({"uniform": True}, {"unseen": False}, {"forward": "program"}),
     "pixel_count": ({"uniform": True},),
     "pixel_modulo": ({"uniform": True},),
     "tabular_rule": ({"model": "forest"},),
+    "token_count": ({"negation": True},),
 }
 
 # Variants that show a method or a metric something that the tiny instances do not.

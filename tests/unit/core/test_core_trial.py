@@ -110,7 +110,8 @@ def test_baselines_are_what_their_names_say():
     noise = baseline_for(place, "uniform", x)
     assert torch.equal(noise, noise[:1].expand(3, 4))  # one picture, shared by all samples
     assert torch.equal(noise[:2], baseline_for(setting(), "uniform", 5 * x[:2]))  # whoever asks
-    assert len(set(noise[0].tolist())) == 4 and -1 <= noise.min() < 0 < noise.max() <= 1
+    assert len(set(noise[0].tolist())) == 4
+    assert -1 <= noise.min() < 0 < noise.max() <= 1
     assert torch.equal(baseline_for(place, 0.25, x), torch.full((3, 4), 0.25))
     assert torch.equal(baseline_for(place, -2, x), torch.full((3, 4), -2.0))
 
