@@ -23,7 +23,7 @@ from assay.core.spec import Spec, Value
 from assay.core.trial import Scene, Trial, per_feature, targets_for
 from assay.execute.run import run as run_study
 from assay.execute.trial import attribute as answer
-from assay.execute.trial import fit, pose
+from assay.execute.trial import fit, gap, pose, promise
 from assay.report.board import Result, result
 from assay.store.store import Store
 from assay.study.shelf import find
@@ -70,6 +70,12 @@ class Attributed:
     question: Question
     attribution: Tensor
     place: tuple[str | int, ...]  # environment and seeds: what randomness depends on
+    promised: Tensor | None = None  # (B,) what the attribution should add up to, where the method says so
+
+    @property
+    def gap(self) -> Tensor | None:
+        """(B,) how far the attribution is from adding up to what the method promises."""
+        return None if self.promised is None else gap(self.attribution, self.promised)
 
     @property
     def map(self) -> Tensor:
@@ -116,8 +122,13 @@ class Attributed:
         return (
             f"{self.method} on {len(self.samples)} samples, {self.question.readout} of the {self.question.target}, "
             f"baseline {self.question.baseline}\n"
-            f"{tuple(self.map.shape[1:])} features, from {lowest:.4g} to {highest:.4g}"
+            f"{tuple(self.map.shape[1:])} features, from {lowest:.4g} to {highest:.4g}{self._completeness()}"
         )
+
+    def _completeness(self) -> str:
+        if self.gap is None or self.promised is None:
+            return ""
+        return f"; completeness gap {float(self.gap.abs().sum() / self.promised.abs().sum().clamp(min=1e-300)):.2%}"
 
 
 def attribute(
@@ -139,7 +150,7 @@ def attribute(
     query = pose(setting, samples, question, ("method", how, *where), Machine())
     if hasattr(solver, "fit"):
         query = replace(query, fitted=fit(solver, setting, question, ("fit", how, *where[:2]), Machine()))
-    return Attributed(name, setting, samples, query.question, answer(solver, query), where)
+    return Attributed(name, setting, samples, query.question, answer(solver, query), where, promise(solver, query))
 
 
 @dataclass(frozen=True, eq=False)

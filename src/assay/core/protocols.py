@@ -36,7 +36,7 @@ class Trained(Protocol):
 
 @runtime_checkable
 class Method(Protocol):
-    """An attribution method. Optional: ``fit``."""
+    """An attribution method. Optional: ``fit``, ``promised``."""
 
     def __call__(self, query: Query) -> Tensor:
         """Attribution in the input's shape, or one number per feature; signed and raw."""
@@ -48,6 +48,14 @@ class Fitted(Protocol):
 
     def fit(self, query: Query) -> dict[str, Tensor]:
         """``query`` is the same question, put to the reference rows."""
+
+
+class Promising(Protocol):
+    """A method that says what its attribution adds up to: the gap between the two is reported with every map;
+    ``hasattr(method, "promised")`` tells."""
+
+    def promised(self, query: Query) -> Tensor:
+        """(B,); ``query.change()`` for methods that divide score(x) - score(baseline) among the features."""
 
 
 @runtime_checkable

@@ -53,6 +53,10 @@ class Query:
         found: Tensor = torch.cat(parts).unflatten(0, self._leading(points))
         return found
 
+    def change(self) -> Tensor:
+        """What most complete methods divide among the features: score(x) - score(baseline), (B,)."""
+        return self.score(self.x) - self.score(self.baseline)
+
     def gradient(self, points: Tensor) -> Tensor:
         """The explained number's gradient at (*K, B, *entries), in their shape."""
         return self.pull(self.module, points)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from assay.core.errors import NotApplicable
 from assay.core.machine import Machine
-from assay.core.protocols import Fitted, Method
+from assay.core.protocols import Fitted, Method, Promising
 from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.rng import Key
-from assay.core.setting import Reference, Samples, Setting
+from assay.core.setting import Samples, Setting
 from assay.core.trial import baseline_for, check_attribution, targets_for
 
 
@@ -27,11 +28,11 @@ def pose(setting: Setting, samples: Samples, question: Question, stream: Key, ma
 
 
 def attribute(method: Method, query: Query) -> Tensor:
-    """The method's answer, checked; it works on copies, so that the next method sees what this one saw."""
-    setting = query.setting
-    if setting.reference is not None:
-        reference = Reference(setting.reference.x.clone(), setting.reference.label.clone())
-        setting = replace(setting, reference=reference)
+    """The method's answer, checked; it works on copies, so that the next method sees what this one saw.
+
+    Reference rows are for ``fit`` alone.
+    """
+    setting = replace(query.setting, reference=None)
     x, target, baseline = query.x.clone(), query.target.clone(), query.baseline.clone()
     own = replace(query, setting=setting, x=x, target=target, baseline=baseline)
     return check_attribution(method(own), query.x, query.setting.features)
@@ -46,6 +47,18 @@ def attribute_within(method: Method, query: Query) -> tuple[Tensor, int]:
             if not _out_of_memory(error):
                 raise
     return attribute(method, replace(query, machine=replace(query.machine, memory=1))), -1
+
+
+def promise(method: Method, query: Query) -> Tensor | None:
+    """What the attribution should add up to (B,), for methods that say so."""
+    if not hasattr(method, "promised"):
+        return None
+    return cast(Promising, method).promised(query).detach().double()
+
+
+def gap(attribution: Tensor, promised: Tensor) -> Tensor:
+    """How far the attribution is from what was promised (B,)."""
+    return attribution.double().flatten(1).sum(dim=1) - promised
 
 
 def fit(method: Fitted, setting: Setting, question: Question, stream: Key, machine: Machine) -> dict[str, Tensor]:

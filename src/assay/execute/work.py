@@ -18,7 +18,7 @@ from assay.execute import models
 from assay.execute.desk import Desk, numpy_arrays
 from assay.execute.jobs import FitJob, Job, Judging, ModelJob, ProbeJob, SamplesJob, TrialJob
 from assay.execute.outcome import Made, outcome, require
-from assay.execute.trial import attribute_within, fit, pose
+from assay.execute.trial import attribute_within, fit, gap, pose, promise
 from assay.study.keys import Block
 
 Records = Mapping[str, Record]
@@ -105,6 +105,7 @@ def _attribute(job: TrialJob, records: Records, desk: Desk) -> Made:
         pose(setting, desk.samples(job.place, job.block), job.question, stream, desk.machine), fitted=fitted
     )
     attribution, halved = attribute_within(method, query)
+    promised = promise(method, query)
     data = {
         "environment": str(job.place.environment),
         "method": str(job.method),
@@ -113,7 +114,11 @@ def _attribute(job: TrialJob, records: Records, desk: Desk) -> Made:
         "question": query.question.to_json(),
         **({"memory_halved": halved} if halved else {}),
     }
-    return Made({"attribution": attribution.cpu().numpy()}, data)
+    if promised is None:
+        return Made({"attribution": attribution.cpu().numpy()}, data)
+    missing = gap(attribution, promised)
+    data["completeness"] = {"promised": float(promised.abs().sum()), "gap": float(missing.abs().sum())}
+    return Made(numpy_arrays({"attribution": attribution, "promised": promised, "gap": missing}), data)
 
 
 def _judge(job: TrialJob, judging: Judging, trial: Record, records: Records, desk: Desk) -> Made:

@@ -26,7 +26,9 @@ class ExactShapley:
     limit: int = 16  # features up to which all coalitions are asked
 
     paper: ClassVar[str] = "Shapley, 1953"
-    complete: ClassVar[bool] = True
+
+    def promised(self, query: Query) -> Tensor:
+        return query.change()
 
     def __call__(self, query: Query) -> Tensor:
         shape = query.setting.features.shape

@@ -26,12 +26,14 @@ class IntegratedGradients:
     quadrature: Literal["midpoint", "left", "right", "trapezoid", "gauss_legendre"] = "midpoint"  # where on the line
 
     paper: ClassVar[str] = "Sundararajan et al., 2017"
-    complete: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         least = 2 if self.quadrature == "trapezoid" else 1
         if self.steps < least:
             raise SpecError(f"integrated_gradients: {self.quadrature} needs at least {least} steps, not {self.steps}.")
+
+    def promised(self, query: Query) -> Tensor:
+        return query.change()
 
     def __call__(self, query: Query) -> Tensor:
         nodes, weights = (part.to(query.x) for part in quadrature(self.quadrature, self.steps))

@@ -24,5 +24,10 @@ class Pooled:
         """The inner method's, absent where it has none."""
         return self.of.fit  # type: ignore[attr-defined,no-any-return]
 
+    @property
+    def promised(self) -> Callable[[Query], Tensor]:
+        """The inner method's, absent where it has none."""
+        return self.of.promised  # type: ignore[attr-defined,no-any-return]
+
     def __call__(self, query: Query) -> Tensor:
         return per_feature(self.of(query), query.setting.features)

@@ -15,6 +15,7 @@ from assay.report.components import KINDS, components, inner_cards
 from assay.report.cost import costs
 from assay.report.curves import curve_panels, frontier_panels
 from assay.report.exhibits import exhibits
+from assay.report.promises import promises
 from assay.report.provenance import provenance
 from assay.report.reading import Reading, read
 from assay.report.standings import Test, standings, tests
@@ -33,7 +34,7 @@ def page(store: Store, output: Path) -> Path:
 
 
 def _context(reading: Reading, output: Path) -> dict[str, Any]:
-    spent = costs(reading)
+    spent, kept = costs(reading), promises(reading)
     return {
         "title": reading.title,
         "study": reading.study,
@@ -46,6 +47,8 @@ def _context(reading: Reading, output: Path) -> dict[str, Any]:
         "groups": groups(reading),
         "failed": len(reading.result.failed()),
         "gaps": gaps(reading),
+        "promises": kept,
+        "promising": {method for _, method in kept},
         "costs": spent,
         "frontiers": frontier_panels(reading, spent),
         "inner": inner_cards(reading.run),
@@ -104,6 +107,7 @@ def _filters() -> Mapping[str, Any]:
         "num": lambda value: words.number(value).replace("-", "−"),
         "rank": words.rank,
         "seconds": words.seconds,
+        "share": words.share,
         "counted": words.counted,
         "prose": prose,
         "breakable": breakable,

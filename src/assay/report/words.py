@@ -23,6 +23,14 @@ def rank(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
+def share(value: float) -> str:
+    """A percentage with two digits."""
+    percent = 100 * value
+    if percent >= 10:
+        return f"{percent:.0f} %"
+    return f"{percent:.2g} %" if percent >= 0.01 or percent == 0 else f"{percent:.0e} %"
+
+
 def seconds(value: float) -> str:
     """Two digits and a unit."""
     for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):

@@ -68,6 +68,23 @@ def test_a_fit_and_a_probe_are_made_once_and_used(study, store):
     assert store.load(fitted)["attribution"].tolist() == [[-4.5, -5.0, -6.5], [-3.5, -4.0, -6.5]]
 
 
+def test_a_promise_and_its_gap_are_kept_with_the_map(study, store):
+    records = finish(study(methods=["integrated_gradients(steps=3)", "gradient"]), store)
+    kept = [record for record in records if record.kind == "trial"]
+    promising = [record for record in kept if record.data["method"].startswith("integrated_gradients")]
+    assert promising
+    for record in promising:
+        arrays = store.load(record)
+        sums = arrays["attribution"].astype(np.float64).reshape(2, -1).sum(axis=1)
+        assert np.allclose(arrays["gap"], sums - arrays["promised"])
+        assert np.abs(arrays["promised"]).max() > 0.1
+        assert np.abs(arrays["gap"]).max() < 1e-5  # the model is linear
+        assert record.data["completeness"]["promised"] == np.abs(arrays["promised"]).sum()
+    for record in [one for one in kept if one not in promising]:
+        assert set(store.load(record)) == {"attribution"}
+        assert "completeness" not in record.data
+
+
 def test_gallery_samples_say_what_they_are(study, store):
     records = finish(study(gallery=3), store)
     kept = records[0]

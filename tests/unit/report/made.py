@@ -186,9 +186,10 @@ class Builder:
         shape = (3, 4, 5) if environment == SHAPES else (4,)
         attribution = self.random.normal(size=(2, *shape)).astype(np.float32)
         cost = {"cpu": 9.0 if start == 0 else 0.5, "wall": 1.0}
-        return self.put(
-            "trial", name, {"attribution": attribution}, data={"block": [start, start + 2]}, cost=cost, seed=seed
-        )
+        data: dict[str, Any] = {"block": [start, start + 2]}
+        if method == IG:
+            data["completeness"] = {"promised": 2.0, "gap": 0.05 if start == 0 else 0.03}
+        return self.put("trial", name, {"attribution": attribution}, data=data, cost=cost, seed=seed)
 
     def evidence(self, environment: str, method: str, metric: str, seed: int, start: int) -> str:
         name = [environment, method, metric, seed, start]
