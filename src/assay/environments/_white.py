@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from assay.core.rng import Draws, Key
-from assay.core.setting import Samples, Truth
+from assay.core.setting import Reference, Samples, Truth
 from assay.kit.draw import bezier, scatter, speckle
 
 PAPER_SIDE = 224
+HINTS = {"grad_cam": "accumulator.layers.5", "iba": "accumulator.layers.11"}  # the paper's layers
 PAPER_RADII = (22.7, 37.4)  # ours: they give the white area that the paper's Table 4 implies
 
 
@@ -22,6 +23,14 @@ def white_pixels(keys: Sequence[Key], patches: int, radii: tuple[float, float] |
     sizes = low + (high - low) * draws.uniform(patches)
     centres = scatter(draws, sizes, side)
     return speckle(draws, bezier(draws, centres, sizes, side)).any(dim=1)
+
+
+def white_reference(draw: Callable[[Sequence[int]], Tensor], count: int) -> Reference | None:
+    """So many images for methods that look at data first."""
+    if not count:
+        return None
+    samples = white_samples(draw(range(count)), range(count))
+    return Reference(samples.x, samples.label)
 
 
 def white_samples(white: Tensor, indices: Sequence[int]) -> Samples:

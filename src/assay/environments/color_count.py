@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from assay.core.features import Pixels
 from assay.core.question import Question
-from assay.core.rng import Draws
-from assay.core.setting import Samples, Setting, Truth
+from assay.core.rng import Draws, Key
+from assay.core.setting import Reference, Samples, Setting, Truth
 from assay.craft.accumulate import redundant_weights
 from assay.craft.interpret import Interpreted, interpret_color_count
 from assay.craft.networks import color_count
@@ -23,6 +23,7 @@ from assay.kit.draw import scatter_boxes, shapes, speckle
 
 PAPER_SIDE = 224
 PAPER_SIZES = (20, 50)  # ours: the paper does not say
+HINTS = {"grad_cam": "accumulator.layers.5", "iba": "accumulator.layers.7"}  # the paper's layers
 NAMES = {(255, 255, 255): "white", (255, 127, 0): "orange", (0, 127, 255): "blue", (0, 255, 0): "green"}
 
 
@@ -54,11 +55,12 @@ class ColorCount:
     uniform: bool = False  # accumulator with all weights 1 instead of random ones
     accumulator_seed: int = 0  # of the random weights
     temperature: float | None = None  # of the explained probability; None: half the median lead of the winner
+    reference: int = 0  # images for methods that look at data first, as IBA does; kept in memory
     forward: Literal["network", "program"] = "network"  # what answers where no gradient is needed; both are equal
 
     @classmethod
     def tiny(cls) -> ColorCount:
-        return cls(side=16, sizes=(3, 6))
+        return cls(side=16, sizes=(3, 6), reference=16)
 
     def program(self, x: Tensor, seed: int) -> Tensor:
         """Count the pixels of each colour; where unseen colours wake the redundant channels, cell by cell."""
@@ -97,30 +99,36 @@ class ColorCount:
             question=Question("probability", self.temperature or _half_lead(self), "zero", "label"),
             classes=tuple(NAMES.get(color, f"rgb{color}") for color in self.colors),
             background=background.expand(3, self.side, self.side),
+            reference=self._reference(seed),
             picture=lambda x: x / 255,
             forward=partial(self.program, seed=seed) if self.forward == "program" else None,
-            hints={"grad_cam": "accumulator.layers.5"} if self.side == PAPER_SIDE else {},
+            hints=HINTS if self.side == PAPER_SIDE else {},
         )
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
-        masks = self._masks(indices, seed)  # (B, C, H, W)
-        counts = masks.sum(dim=(2, 3))
-        label = counts.argmax(dim=1)
+        masks = self._masks(("color_count", seed), indices)  # (B, C, H, W)
+        label = masks.sum(dim=(2, 3)).argmax(dim=1)
         sign = torch.nn.functional.one_hot(label, len(self.colors)) * 2 - 1  # winner +1, others -1
         effect = (masks * sign[:, :, None, None]).sum(dim=1).float()
         return Samples(self._paint(masks), label, Truth(effect), tuple(indices))
 
-    def _masks(self, indices: Sequence[int], seed: int) -> Tensor:
+    def _reference(self, seed: int) -> Reference | None:
+        if not self.reference:
+            return None
+        masks = self._masks(("color_count", "reference", seed), range(self.reference))
+        return Reference(self._paint(masks), masks.sum(dim=(2, 3)).argmax(dim=1))
+
+    def _masks(self, stream: Key, indices: Sequence[int]) -> Tensor:
         """Bool (B, C, H, W), one patch a colour. An image with a tie for the winner is drawn again."""
-        masks = self._draw([("color_count", seed, index, 0) for index in indices])
+        masks = self._draw([(*stream, index, 0) for index in indices])
         attempt = 0
         while bool((tied := _lead(masks) == 0).any()):
             attempt += 1
-            again = [("color_count", seed, index, attempt) for index, tie in zip(indices, tied, strict=True) if tie]
+            again = [(*stream, index, attempt) for index, tie in zip(indices, tied, strict=True) if tie]
             masks[tied] = self._draw(again)
         return masks
 
-    def _draw(self, keys: Sequence[tuple[str | int, ...]]) -> Tensor:
+    def _draw(self, keys: Sequence[Key]) -> Tensor:
         draws = Draws(keys)
         low, high = self.sizes or (round(size * self.side / PAPER_SIDE) for size in PAPER_SIZES)
         sizes = (low + (high - low + 1) * draws.uniform(len(self.colors))).floor()
@@ -159,6 +167,6 @@ def _lead(masks: Tensor) -> Tensor:
 @lru_cache(maxsize=32)
 def _half_lead(environment: ColorCount) -> float:
     """Half the winner's median lead over 64 images, to two digits: keeps the softmax off its flat ends."""
-    draws = environment._masks(range(64), seed=-1)
+    draws = environment._masks(("color_count", -1), range(64))
     half = float(_lead(draws).double().median()) / 2
     return float(round(half, 1 - floor(log10(half))))

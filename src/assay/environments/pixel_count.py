@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -11,10 +12,11 @@ from torch import Tensor, nn
 
 from assay.core.features import Pixels
 from assay.core.question import Question
+from assay.core.rng import Key
 from assay.core.setting import Samples, Setting
 from assay.craft.interpret import Interpreted, interpret_pixel_count
 from assay.craft.networks import pixel_count
-from assay.environments._white import PAPER_SIDE, white_pixels, white_samples
+from assay.environments._white import HINTS, PAPER_SIDE, white_pixels, white_reference, white_samples
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,11 @@ class PixelCount:
     radii: tuple[float, float] | None = None  # smallest and largest patch radius; None: 22.7 to 37.4, scaled with side
     uniform: bool = False  # accumulator with all weights 1 instead of random ones
     weight_seed: int | None = None  # of the accumulator; None: the study's seed
+    reference: int = 0  # images for methods that look at data first, as IBA does; kept in memory
 
     @classmethod
     def tiny(cls) -> PixelCount:
-        return cls(side=24)
+        return cls(side=24, reference=16)
 
     def program(self, x: Tensor, seed: int) -> Tensor:
         """The sum of all pixels."""
@@ -57,13 +60,16 @@ class PixelCount:
             kind="image",
             question=Question("value", 1.0, "zero", "label"),
             background=torch.zeros(1, self.side, self.side),
+            reference=white_reference(partial(self._white, ("pixel_count", "reference", seed)), self.reference),
             outputs="value",
-            hints={"grad_cam": "accumulator.layers.5"} if paper else {},
+            hints=HINTS if paper else {},
         )
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
-        keys = [("pixel_count", seed, index) for index in indices]
-        return white_samples(white_pixels(keys, self.patches, self.radii, self.side), indices)
+        return white_samples(self._white(("pixel_count", seed), indices), indices)
+
+    def _white(self, stream: Key, indices: Sequence[int]) -> Tensor:
+        return white_pixels([(*stream, index) for index in indices], self.patches, self.radii, self.side)
 
     def _weight_seed(self, seed: int) -> int:
         return seed if self.weight_seed is None else self.weight_seed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -12,10 +13,11 @@ from torch import Tensor, nn
 from assay.core.errors import AssayError
 from assay.core.features import Pixels
 from assay.core.question import Question
+from assay.core.rng import Key
 from assay.core.setting import Samples, Setting
 from assay.craft.interpret import Interpreted, interpret_pixel_modulo
 from assay.craft.networks import pixel_modulo
-from assay.environments._white import PAPER_SIDE, white_pixels, white_samples
+from assay.environments._white import HINTS, PAPER_SIDE, white_pixels, white_reference, white_samples
 
 PAPER_LARGEST = 4900
 
@@ -38,10 +40,11 @@ class PixelModulo:
     radii: tuple[float, float] | None = None  # smallest and largest patch radius; None: 22.7 to 37.4, scaled with side
     uniform: bool = False  # accumulator with all weights 1 instead of random ones
     weight_seed: int | None = None  # of the accumulator; None: the study's seed
+    reference: int = 0  # images for methods that look at data first, as IBA does; kept in memory
 
     @classmethod
     def tiny(cls) -> PixelModulo:
-        return cls(side=24, modulus=5)
+        return cls(side=24, modulus=5, reference=16)
 
     def program(self, x: Tensor, seed: int) -> Tensor:
         """The count modulo N; between N - 1 and N, where no whole number lies, it falls to 0 in a straight line."""
@@ -56,26 +59,28 @@ class PixelModulo:
         return interpret_pixel_modulo(self.side, self.modulus, self._largest, self.uniform, self._weight_seed(seed))
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
-        layer = "accumulator.layers.5"
         return Setting(
             model=self.network(seed),
             features=Pixels(1, self.side, self.side),
             kind="image",
             question=Question("value", 1.0, "zero", "label"),
             background=torch.zeros(1, self.side, self.side),
+            reference=white_reference(partial(self._white, ("pixel_modulo", "reference", seed)), self.reference),
             outputs="value",
-            hints={"grad_cam": layer} if self.side == PAPER_SIDE and not self.uniform else {},
+            hints=HINTS if self.side == PAPER_SIDE and not self.uniform else {},
         )
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
-        keys = [("pixel_modulo", seed, index) for index in indices]
-        white = white_pixels(keys, self.patches, self.radii, self.side)
+        return white_samples(self._white(("pixel_modulo", seed), indices), indices)
+
+    def _white(self, stream: Key, indices: Sequence[int]) -> Tensor:
+        white = white_pixels([(*stream, index) for index in indices], self.patches, self.radii, self.side)
         limit = -(-self._largest // self.modulus) * self.modulus
-        if int(white.sum(dim=(1, 2)).max()) > limit:
+        if bool((white.sum(dim=(1, 2)) > limit).any()):
             raise AssayError(
                 f"pixel_modulo: an image has more than {limit} white pixels; raise largest or shrink radii."
             )
-        return white_samples(white, indices)
+        return white
 
     def remainder(self, samples: Samples) -> Tensor:
         """(B,) the label in the paper's sense: what the network must answer."""
