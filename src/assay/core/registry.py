@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ ALIASES: Mapping[str, str] = {
     "gradient_x_input": "input_x_gradient",
     "ixg": "input_x_gradient",
     "ig": "integrated_gradients",
+    "lime": "lime_image",
     "deep_lift": "deep_shap",
     "deeplift": "deep_shap",
     "deep_lift_shap": "deep_shap",
@@ -48,6 +49,15 @@ ALIASES: Mapping[str, str] = {
     "noise_tunnel": "smoothed",
     "smooth_grad": "smoothed",
     "smoothgrad": "smoothed",
+    "rollout": "attention_rollout",
+    "chefer_lrp": "chefer_relevance",
+    "transformer_attribution": "chefer_relevance",
+    "generic_attention": "chefer_gradient",
+    "tree_explainer": "tree_shap",
+    "treeshap": "tree_shap",
+    "exact_ig": "exact_integrated_gradients",
+    "ex_perturb": "extremal_perturbation",
+    "information_bottleneck": "iba",
     "random": "random_map",
     "pixel_flipping": "deletion",
     "sensitivity": "sensitivity_n",
@@ -143,4 +153,14 @@ def _identified(kind: str, param: Param | None, value: Value) -> Any:
 
 def _file_digest(path: str) -> str:
     file = Path(path)
-    return f"sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}" if file.is_file() else f"missing:{path}"
+    if not file.is_file():
+        return f"missing:{path}"
+    found = file.stat()
+    return _digested(file.resolve(), found.st_size, found.st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _digested(file: Path, size: int, time: int) -> str:
+    """Read once as long as size and time of change stay: weights can be gigabytes."""
+    with file.open("rb") as stream:
+        return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
