@@ -1,0 +1,42 @@
+"""Attention rollout (Abnar and Zuidema, 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from assay.core.query import Query
+from assay.kit.attention import attention
+from assay.methods._attention import check_start, from_layer, rolled_out, with_identity
+
+
+@dataclass(frozen=True)
+class AttentionRollout:
+    """How much of each position reaches the reader when attention is followed through all layers.
+
+    A layer is the mean of its heads plus the identity (the skip connection), rows scaled to sum 1; layers are
+    multiplied. The answer is the reader's row: tokens each have theirs, pixels that of their patch. It is about no
+    class. The paper starts at the first layer (``start=0``); IDSDS skips it.
+
+    The reader is the position that the model answers from. Positions that stand for no feature (a class token,
+    registers) come first and are left out; a reader that is itself a token keeps its place, with all that skip
+    connections leave it.
+    """
+
+    start: int = 1  # first layer that counts, from 0
+    reader: int = 0  # position whose row is read; negative: from the end
+
+    paper: ClassVar[str] = "Abnar and Zuidema, 2020"
+
+    def __post_init__(self) -> None:
+        check_start("attention_rollout", self.start)
+
+    def __call__(self, query: Query) -> Tensor:
+        return rolled_out(query, self._mixing, self.reader)
+
+    def _mixing(self, query: Query) -> list[Tensor]:
+        layers = from_layer(attention(query.setting.model, query.x), self.start)
+        mixed = (with_identity(heads.mean(dim=1)) for heads in layers)
+        return [layer / layer.sum(dim=2, keepdim=True) for layer in mixed]

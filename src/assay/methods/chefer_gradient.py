@@ -1,0 +1,35 @@
+"""Attention weighted by its gradient (Chefer, Gur and Wolf, ICCV 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from assay.core.query import Query
+from assay.kit.attention import attention_and_gradients
+from assay.methods._attention import rolled_out, with_identity
+
+
+@dataclass(frozen=True)
+class CheferGradient:
+    """How much of each position reaches the reader through attention that speaks for the class.
+
+    From the first layer on, R becomes R + A R, starting with the identity: A is the mean over heads of attention times
+    the explained number's gradient there, negative products set to 0. This is the paper's rule for self-attention. The
+    answer is the reader's row; see attention_rollout for who reads.
+    """
+
+    reader: int = 0  # position whose row is read; negative: from the end
+
+    paper: ClassVar[str] = "Chefer, Gur and Wolf, ICCV 2021"
+
+    def __call__(self, query: Query) -> Tensor:
+        query.require_gradients()
+        return rolled_out(query, _mixing, self.reader)
+
+
+def _mixing(query: Query) -> list[Tensor]:
+    layers = attention_and_gradients(query.module, query.x, query.target)
+    return [with_identity((weights * gradient).clamp(min=0).mean(dim=1)) for weights, gradient in layers]

@@ -1,0 +1,39 @@
+"""Grad-CAM on the attention of a transformer's last layer, as Chefer, Gur and Wolf compare with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from assay.core.query import Query
+from assay.kit.attention import attention_and_gradients
+from assay.methods._attention import COPIES, extra, on_features, position
+
+
+@dataclass(frozen=True)
+class VitGradCam:
+    """The reader's attention to patches in the last layer, each head weighted by the mean of its gradient.
+
+    A head is a channel and patches are its places: weight times attention, the mean over heads, and each pixel has the
+    number of its patch. Tokens are taken like patches. IDSDS then scales every map to [0, 1], which changes no order;
+    maps stay raw here. See attention_rollout for who reads.
+    """
+
+    relu: bool = True  # keep only what speaks for the class
+    reader: int = 0  # position whose row is read; negative: from the end
+
+    paper: ClassVar[str] = "Chefer, Gur and Wolf, CVPR 2021"
+
+    def __call__(self, query: Query) -> Tensor:
+        query.require_gradients()
+        return torch.cat([self._map(block) for block in query.blocks(COPIES)])
+
+    def _map(self, query: Query) -> Tensor:
+        weights, gradient = attention_and_gradients(query.module, query.x, query.target)[-1]
+        reader, first = position(weights, self.reader), extra(query, weights)
+        maps, slopes = (values[:, :, reader, first:] for values in (weights, gradient))  # (N, heads, patches)
+        cam = (slopes.mean(dim=2, keepdim=True) * maps).mean(dim=1)
+        return on_features(query, cam.clamp(min=0) if self.relu else cam)
