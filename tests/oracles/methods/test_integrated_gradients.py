@@ -9,6 +9,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+from assay.core.trial import baseline_for
 from assay.methods.integrated_gradients import IntegratedGradients
 from scenes import TINY, ask, cnn, data, mlp, randomised
 
@@ -66,6 +67,16 @@ def test_every_quadrature_is_captums(net, x, rule, readout):
 def test_every_sample_may_have_its_own_baseline():
     query = ask(mlp().double(), data(3, 6).double(), baseline=data(3, 6, seed=5))
     assert_close(IntegratedGradients(6)(query), literal(query, *nodes_and_weights("midpoint", 6)), rtol=1e-9, atol=0)
+
+
+def test_ig_u_starts_at_one_picture_of_noise(net, x):
+    noise = baseline_for(ask(net, x).setting, "uniform", x)
+    assert noise.any()
+    query = ask(net, x, baseline=noise)
+    expected = captum.attr.IntegratedGradients(query.module).attribute(
+        x.clone(), noise[:1].expand_as(x), query.target, n_steps=9, method="riemann_middle"
+    )
+    assert_close(IntegratedGradients(9)(query), expected.float(), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("rule", [*CAPTUM, "trapezoid"])

@@ -12,7 +12,11 @@ from torch import nn
 from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable, SpecError
+from assay.core.machine import Machine
+from assay.core.setting import Samples
+from assay.execute.trial import pose
 from assay.methods.rise import Rise
+from assay.study.file import read
 from scenes import TINY, Flat, ask, cnn, data, mlp, randomised
 
 
@@ -56,6 +60,19 @@ def test_the_map_is_the_literal_loop(height, width, grid, keep):
     query = ask(net(), data(2, 2, height, width).double(), "probability", baseline=0.3)
     method = Rise(masks=20, grid=grid, keep=keep)
     assert_close(method(query), literal(query, method), rtol=1e-9, atol=1e-12)
+
+
+def test_rise_u_fades_into_one_picture_of_noise():
+    """RISE-U: the same method, asked against the uniform baseline, as a study file says it."""
+    table = {"use": "rise(masks=12)", "label": "RISE-U", "question": {"baseline": "uniform"}}
+    study = read({"environments": ["color_count"], "methods": [table], "metrics": ["insertion"]}, "study")
+    plain = ask(net(), data(3, 2, 9, 9).double(), "probability")
+    samples = Samples(plain.x, plain.target, None, plain.indices)
+    query = pose(plain.setting, samples, study.methods[0].question, ("test",), Machine())
+    noise = query.baseline[0]
+    assert -1 <= noise.min() < -0.9 < 0.9 < noise.max() <= 1
+    assert torch.equal(query.baseline, noise.expand(3, -1, -1, -1))
+    assert_close(Rise(masks=12)(query), literal(query, Rise(masks=12)), rtol=1e-9, atol=1e-12)
 
 
 def test_masks_are_on_average_what_is_kept():
