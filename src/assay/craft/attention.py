@@ -46,7 +46,8 @@ class Attention(nn.Module):
         return read
 
     def _heads(self, stream: Tensor) -> Tensor:
-        return stream.unflatten(2, (self.heads, -1)).transpose(1, 2)
+        apart: Tensor = stream.unflatten(2, (self.heads, -1)).transpose(1, 2)  # type: ignore[no-untyped-call]
+        return apart
 
 
 class Block(nn.Module):

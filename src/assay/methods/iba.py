@@ -1,0 +1,84 @@
+"""Information bottleneck attribution, per sample (Schulz et al., 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from assay.core.errors import SpecError
+from assay.core.query import Query
+from assay.kit.bottleneck import Bottleneck
+from assay.methods._bottleneck import Descent, objective, place, replaced, signal, statistics
+from assay.methods._cam import resized
+
+
+@dataclass(frozen=True)
+class Iba:
+    """Bits per pixel that a layer must let through for the prediction, all else being replaced by noise.
+
+    A mask l = sigmoid(alpha) mixes the layer's output with noise of the statistics of the reference rows; it is fitted
+    to each sample by Adam on the mean loss of noisy copies + beta * mean information. The map adds up channels, and is
+    enlarged to the image so that its sum stays; as in the authors' program it is that of the last step's forward pass,
+    so ``steps`` make one update less. Neurons that are silent in the reference rows are set to 0.
+
+    The loss is the cross entropy of the target (with the question's temperature), or the squared distance of the
+    explained number from its value at x: ``auto`` takes the latter where the readout is the value or the model has one
+    output, whose cross entropy would say nothing. Never negative.
+    """
+
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last layer with more than one place
+    beta: float = 10.0  # weight of the information against the loss
+    steps: int = 10  # forward passes of Adam
+    lr: float = 1.0  # of Adam
+    copies: int = 10  # noisy copies of a sample in each step
+    alpha: float = 5.0  # where the mask starts: sigmoid(5) = 0.993
+    sigma: float = 1.0  # of the Gaussian that smooths the mask, in places of the layer; 0: none
+    min_std: float = 0.01  # smallest deviation of the noise
+    objective: Literal["auto", "cross_entropy", "squared_error"] = "auto"  # the loss
+    rows: int = 10000  # most reference rows for the statistics
+    active: float = 0.01  # share of the reference rows above which a neuron counts as not silent
+
+    paper: ClassVar[str] = "Schulz et al., 2020"
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or self.copies < 1 or self.rows < 2:
+            raise SpecError(
+                f"iba: steps={self.steps}, copies={self.copies}, rows={self.rows} fit no mask. "
+                "Choose at least 1 step, 1 copy and 2 rows."
+            )
+        if self.beta < 0 or self.lr <= 0 or self.sigma < 0 or self.min_std <= 0:
+            raise SpecError(
+                f"iba: beta={self.beta}, lr={self.lr}, sigma={self.sigma}, min_std={self.min_std} fit no mask. "
+                "Choose beta and sigma of 0 or more, and a positive lr and min_std."
+            )
+
+    def fit(self, query: Query) -> dict[str, Tensor]:
+        return statistics(query, place(query, self.layer), self.rows, self.min_std, self.active)
+
+    def __call__(self, query: Query) -> Tensor:
+        chosen = place(query, self.layer)
+        blocks = query.blocks(copies=self.copies)
+        return torch.cat([bits(block, self.capacity(block, chosen)).squeeze(1) for block in blocks]).to(query.x.dtype)
+
+    def capacity(self, query: Query, chosen: nn.Module) -> Tensor:
+        """What each neuron lets through, in nats: (N, C, h, w) in float64."""
+        (maps, run), lost = signal(query, chosen), objective(query, self.objective)
+        mean, deviation, active = (query.fitted[name].to(maps) for name in ("mean", "deviation", "active"))
+        bottleneck = Bottleneck(maps, mean, deviation, self.sigma, active, prior=maps.new_zeros(()))
+
+        def loss(mixed: Tensor) -> Tensor:
+            with replaced(chosen, run, by=mixed.flatten(0, 1)):
+                return lost(query.x.unsqueeze(1).expand(-1, mixed.shape[1], *query.x.shape[1:]))
+
+        descent = Descent(self.beta, self.steps - 1, self.lr, self.copies, self.alpha)
+        return bottleneck.capacity(descent(query, bottleneck, loss, "noise")).clamp(min=0)  # rounding of nothing
+
+
+def bits(query: Query, capacity: Tensor) -> Tensor:
+    """Nats of a layer as bits per pixel: (N, 1, height, width), with the same sum."""
+    total = capacity.sum(dim=1, keepdim=True) / log(2)
+    return resized(query, total) * (total[0].numel() / query.x[0, 0].numel())
