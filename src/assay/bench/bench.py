@@ -1,4 +1,7 @@
-"""Speed side by side with a peer: one process, one thread, alternating runs, the median, and equal numbers checked."""
+"""Speed side by side with a peer: one process, one thread, alternating runs, the median, and equal numbers checked.
+
+Tasks without a peer measure what they state, in rows of the same form.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from statistics import median
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from assay.core.errors import AssayError, suggest
 
-TASKS = ("integrated_gradients", "kernel_shap", "occlusion")  # files of this folder
+TASKS = ("agop", "deep_shap", "integrated_gradients", "kernel_shap", "lime_tabular", "occlusion")
+
+
+class Measured(Protocol):
+    def rows(self, task: str, repeats: int) -> list[dict[str, Any]]:
+        """What was found, in the order in which it is told: who, figure, ratio; with a note to all of them."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +35,22 @@ class Problem:
     theirs: Callable[[], Tensor]
     peer: str
 
+    def rows(self, task: str, repeats: int) -> list[dict[str, Any]]:
+        """Explanations per second: ours and the peer's."""
+        difference = float((self.ours() - self.theirs()).abs().max() / self.theirs().abs().max())
+        ours, theirs = [], []
+        for _ in range(repeats):  # alternating, so that whatever else the machine does hits both
+            ours.append(seconds(self.ours))
+            theirs.append(seconds(self.theirs))
+        rates = [self.count / median(times) for times in (ours, theirs)]
+        equal = f"{difference:.1e} of the largest"
+        common = {"task": task, "problem": self.statement, "repeats": repeats, "note": f"largest difference: {equal}"}
+        figures = [{"rate": rate, "figure": f"{rate:,.1f} /s"} for rate in rates]
+        return [
+            {**common, "who": "assay", **figures[0], "ratio": f"{rates[0] / rates[1]:.1f}x", "difference": equal},
+            {**common, "who": self.peer, **figures[1], "ratio": "1.0x", "difference": ""},
+        ]
+
 
 def tasks(name: str | None) -> tuple[str, ...]:
     if name is None:
@@ -37,32 +61,18 @@ def tasks(name: str | None) -> tuple[str, ...]:
 
 
 def measure(task: str, repeats: int) -> list[dict[str, Any]]:
-    """Two rows per problem: ours and the peer's, explanations per second."""
-    problems: list[Problem] = import_module(f"assay.bench.{task}").problems()
+    """The rows of all of a task's problems."""
+    problems: list[Measured] = import_module(f"assay.bench.{task}").problems()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return [row for problem in problems for row in _race(task, problem, repeats)]
+        return [row for problem in problems for row in problem.rows(task, repeats)]
     finally:
         torch.set_num_threads(threads)
 
 
-def _race(task: str, problem: Problem, repeats: int) -> list[dict[str, Any]]:
-    difference = float((problem.ours() - problem.theirs()).abs().max() / problem.theirs().abs().max())
-    ours, theirs = [], []
-    for _ in range(repeats):  # alternating, so that whatever else the machine does hits both
-        ours.append(_seconds(problem.ours))
-        theirs.append(_seconds(problem.theirs))
-    rates = [problem.count / median(times) for times in (ours, theirs)]
-    common = {"task": task, "problem": problem.statement, "repeats": repeats}
-    equal = f"{difference:.1e} of the largest"
-    return [
-        {**common, "who": "assay", "rate": rates[0], "ratio": f"{rates[0] / rates[1]:.1f}x", "difference": equal},
-        {**common, "who": problem.peer, "rate": rates[1], "ratio": "1.0x", "difference": ""},
-    ]
-
-
-def _seconds(work: Callable[[], Tensor]) -> float:
+def seconds(work: Callable[[], object]) -> float:
+    """Of this process's CPU time."""
     start = time.process_time()
     work()
     return time.process_time() - start

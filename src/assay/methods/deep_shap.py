@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import isqrt
 from typing import ClassVar, Literal
 
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.core.query import Query
-from assay.kit.contrast import Contrast, Quotient, centred_secant, largest, secant, smooth_secant
+from assay.kit.contrast import Contrast, Quotient, centred_secant, class_secant, largest, secant, smooth_secant
 from assay.kit.graph import ACTIVATIONS
 from assay.kit.layers import layer
 from assay.methods._background import background
@@ -20,6 +21,7 @@ from assay.methods._background import background
 PIECES = ("relu", "leaky_relu", "hardtanh", "relu6", "threshold")
 CURVES = ("tanh", "sigmoid", "gelu", "silu", "elu", "softplus")
 POOLS = ("max_pool1d", "max_pool2d", "max_pool3d")
+CACHE, FEWEST = 2**25, 64  # bytes of pairs that a processor is fastest with, but not fewer pairs than this
 
 
 @dataclass(frozen=True)
@@ -51,32 +53,59 @@ class DeepShap:
             raise AttributeError("deep_shap without a background fits nothing")
         return partial(background, count=self.background)
 
+    @property
+    def promised(self) -> Callable[[Query], Tensor]:
+        """Absent where a layer is skipped: plain gradients add up to nothing in particular."""
+        if self.skip:
+            raise AttributeError("deep_shap that skips a layer promises nothing")
+        return self._promised
+
     def __call__(self, query: Query) -> Tensor:
-        references = query.fitted["background"] if self.background else query.baseline
-        if self.background or bool((references == references[:1]).all()):
-            return self._mean(query, references if self.background else references[:1])
+        query.require_gradients()
+        if self.background:
+            return self._mean(query, query.fitted["background"])
+        if bool((query.baseline == query.baseline[:1]).all()):
+            return self._mean(query, query.baseline[:1])
         return torch.cat([self._paired(block) for block in query.blocks(copies=2)])
+
+    def _promised(self, query: Query) -> Tensor:
+        """score(x) - score(baseline), or minus the mean over the background."""
+        if not self.background:
+            return query.change()
+        return query.score(query.x) - query.outputs(query.fitted["background"]).mean(dim=0)[query.target]
 
     def _mean(self, query: Query, references: Tensor) -> Tensor:
         """Every sample against every reference."""
-        total = torch.zeros_like(query.x)
-        for part in query.parts(len(references), gradients=True):
-            some = references[part]
-            points = query.x.expand(len(some), *query.x.shape)
-            total += ((points - some.unsqueeze(1)) * query.pull(self._contrast(query, some), points)).sum(dim=0)
+        contrast, total, (many, few) = self._contrast(query), torch.zeros_like(query.x), _sides(query, len(references))
+        samples = torch.arange(len(query.x), device=query.x.device).split(few)
+        for some in references.split(many):
+            for rows in samples:
+                x = query.x[rows]
+                total[rows] += ((x - some.unsqueeze(1)) * contrast.crossed(x, query.target[rows], some)).sum(dim=0)
         return total / len(references)
 
     def _paired(self, query: Query) -> Tensor:
         """Every sample against a baseline of its own."""
-        return (query.x - query.baseline) * query.pull(self._contrast(query, query.baseline), query.x)
+        pulled = self._contrast(query).paired(query.x, query.target, query.baseline)
+        return (query.x - query.baseline) * pulled
 
-    def _contrast(self, query: Query, references: Tensor) -> Contrast:
+    def _contrast(self, query: Query) -> Contrast:
         if not self.skip:
-            return Contrast(query.module, references, self._quotients())
+            return Contrast(query.module, self._quotients())
         spared = list(layer(query.setting.model, self.skip).modules())
-        return Contrast(query.module, references, self._quotients(), ACTIVATIONS, spared)
+        return Contrast(query.module, self._quotients(), ACTIVATIONS, spared)
 
     def _quotients(self) -> dict[str, Quotient]:
-        softmax = centred_secant if self.softmax == "captum" else smooth_secant
+        softmax = centred_secant if self.softmax == "captum" else class_secant
         rules = {PIECES: secant, CURVES: smooth_secant, POOLS: largest, ("softmax",): softmax}
         return {name: rule for names, rule in rules.items() for name in names}
+
+
+def _sides(query: Query, references: int) -> tuple[int, int]:
+    """How many references and how many samples meet in one call: their pairs fit the memory budget."""
+    bytes_per_pair = query.footprint.gradient
+    pairs = query.machine.rows(bytes_per_pair)
+    if query.x.device.type == "cpu":
+        pairs = min(pairs, max(FEWEST, CACHE // bytes_per_pair))
+    many = min(references, max(isqrt(pairs), pairs // len(query.x)))
+    return many, max(1, pairs // many)

@@ -30,11 +30,13 @@ class KernelShap:
     limit: int = 256  # features up to which it is tried
 
     paper: ClassVar[str] = "Lundberg and Lee, 2017"
-    complete: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.samples is not None and self.samples < 2:
             raise SpecError(f"kernel_shap: samples={self.samples} leaves no coalition and its complement. Choose more.")
+
+    def promised(self, query: Query) -> Tensor:
+        return query.change()
 
     def __call__(self, query: Query) -> Tensor:
         shape = query.setting.features.shape

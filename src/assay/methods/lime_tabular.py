@@ -63,27 +63,37 @@ class LimeTabular:
     def _ridge(self, own: Tensor, score: Tensor, noise: Tensor, scores: Tensor) -> Tensor:
         """Weighted ridge regression of each sample's scores, with an intercept that is not penalised."""
         rows, first = _with_one(noise), _with_one(own)  # (rows, 1 + columns), and the sample itself with weight 1
-        square, moment = _products(first), first * score[:, None]  # (B, (1 + columns)^2), (B, 1 + columns)
+        pairs = torch.triu_indices(rows.shape[1], rows.shape[1], device=rows.device)
+        square, moment = _products(first, pairs), first * score[:, None]  # (B, pairs), (B, 1 + columns)
         for part in torch.arange(len(rows), device=rows.device).split(max(1, GROUP // max(square.shape))):
             weight = self._weight(own, noise[part])
-            square = square + weight @ _products(rows[part])
+            square = square + weight @ _products(rows[part], pairs)
             moment = moment + (weight * scores[:, part]) @ rows[part]
         penalty = torch.full_like(rows[0], self.alpha)
         penalty[0] = 0
-        normal = square.unflatten(1, (len(penalty), len(penalty))) + penalty.diag()
-        solution: Tensor = torch.linalg.solve(normal, moment)
+        solution: Tensor = torch.linalg.solve(_symmetric(square, pairs) + penalty.diag(), moment)
         return solution[:, 1:]
 
     def _weight(self, own: Tensor, noise: Tensor) -> Tensor:
         """How near each perturbed row is to each sample: (B, rows)."""
         squared = own.square().sum(dim=1, keepdim=True) + noise.square().sum(dim=1) - 2 * own @ noise.T
-        return (-squared / (self.width**2 * own.shape[1])).exp().sqrt()
+        return (squared * (-0.5 / (self.width**2 * own.shape[1]))).exp()  # the root is in the exponent
 
 
 def _with_one(rows: Tensor) -> Tensor:
     return torch.cat([torch.ones_like(rows[:, :1]), rows], dim=1)
 
 
-def _products(rows: Tensor) -> Tensor:
-    """Every number of a row times every other: (rows, numbers^2)."""
-    return (rows.unsqueeze(2) * rows.unsqueeze(1)).flatten(1)
+def _products(rows: Tensor, pairs: Tensor) -> Tensor:
+    """Two numbers of a row multiplied, for every pair of them: (rows, pairs)."""
+    columns = rows.T.contiguous()  # whole columns are copied faster than single numbers
+    return (columns[pairs[0]] * columns[pairs[1]]).T
+
+
+def _symmetric(square: Tensor, pairs: Tensor) -> Tensor:
+    """(B, pairs) -> (B, numbers, numbers)."""
+    size = int(pairs.max()) + 1
+    matrix = square.new_zeros(len(square), size, size)
+    matrix[:, pairs[0], pairs[1]] = square
+    matrix[:, pairs[1], pairs[0]] = square
+    return matrix

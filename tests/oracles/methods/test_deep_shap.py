@@ -1,7 +1,8 @@
-"""DeepLIFT and DeepSHAP, against hand-multiplied quotients and Captum."""
+"""DeepLIFT and DeepSHAP, against hand-multiplied quotients, Captum and shap."""
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 import captum.attr
@@ -12,6 +13,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable, SpecError
+from assay.core.setting import Reference
 from assay.methods.deep_shap import DeepShap
 from assay.methods.input_x_gradient import InputXGradient
 from scenes import TINY, Flat, ask, cnn, data, fitted, mlp, randomised, rows
@@ -83,6 +85,19 @@ def test_a_background_is_captums_deep_lift_shap_on_logits(net, x):
     assert_close(method(query), expected.detach(), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("activation, readout", [(nn.ReLU, "logit"), (nn.ReLU, "probability"), (nn.Tanh, "logit")])
+def test_a_background_is_shaps_deep_explainer(activation, readout):
+    import shap
+
+    method = DeepShap(softmax="elementwise", background=200)
+    query = ask(mlp(activation=activation).double(), data(6, 6).double(), readout)
+    reference = Reference(data(300, 6, seed=4).double(), torch.arange(300) % 3)
+    query = fitted(method, replace(query, setting=replace(query.setting, reference=reference)))
+    explainer = shap.DeepExplainer(copy.deepcopy(query.module), query.fitted["background"])
+    every = torch.from_numpy(explainer.shap_values(query.x.clone(), check_additivity=False))
+    assert_close(method(query), every[torch.arange(6), :, query.target], rtol=1e-8, atol=1e-10)
+
+
 def test_a_background_is_the_mean_of_single_references(x, net):
     method = DeepShap(background=3)
     query = fitted(method, ask(net, x, "probability"))
@@ -118,7 +133,10 @@ def test_attributions_sum_to_the_logit_difference(net, x, background):
     if background:
         refs = query.fitted["background"].unsqueeze(1).expand(-1, len(x), *x.shape[1:])
         start = query.score(refs).mean(0)
-    assert completeness_gap(query, method(query), start) < 1e-5
+    found = method(query)
+    assert completeness_gap(query, found, start) < 1e-5
+    assert_close(method.promised(query), found.flatten(1).sum(dim=1), rtol=1e-4, atol=1e-5)
+    assert not hasattr(DeepShap(skip="0"), "promised")
 
 
 def test_the_elementwise_softmax_rule_keeps_the_sum_and_captums_does_not(net, x):
@@ -173,7 +191,9 @@ class Rewritten(nn.Module):
 )
 def test_it_does_not_matter_how_relu_is_written(way):
     x = data(5, 6)
-    assert_close(DeepShap()(ask(Rewritten(way), x)), DeepShap()(ask(mlp(), x)), rtol=0, atol=1e-6)
+    for method in (DeepShap(), DeepShap(background=3)):
+        found, expected = (method(fitted(method, ask(net, x))) for net in (Rewritten(way), mlp()))
+        assert_close(found, expected, rtol=0, atol=1e-6)
 
 
 def test_a_folded_axis_is_unfolded():
@@ -192,6 +212,15 @@ def test_a_folded_axis_is_unfolded():
     found = DeepShap()(ask(Tokens(), x, baseline=starts))
     halves = [DeepShap()(ask(mlp(), x[:, part], baseline=starts[:, part])) for part in (slice(0, 6), slice(6, 12))]
     assert_close(found, torch.cat(halves, 1), rtol=1e-5, atol=1e-6)
+    several = DeepShap(background=3)
+    query = fitted(several, ask(Tokens(), x))
+    singles = [DeepShap()(ask(Tokens(), x, baseline=start)) for start in query.fitted["background"]]
+    assert_close(several(query), torch.stack(singles).mean(0), rtol=1e-5, atol=1e-6)
+    paired = DeepShap()(ask(Tokens(), x, baseline=query.setting.reference.x[:5]))
+    alone = [
+        DeepShap()(ask(Tokens(), x, baseline=start))[row] for row, start in enumerate(query.setting.reference.x[:5])
+    ]
+    assert_close(paired, torch.stack(alone), rtol=1e-5, atol=1e-6)
 
 
 class Detector(nn.Module):
@@ -278,6 +307,10 @@ def test_a_model_that_moves_its_rows_is_refused():
 
     with pytest.raises(NotApplicable, match="keeps rows along the first axis"):
         DeepShap()(ask(Moving(), data(5, 6)))
+    several = DeepShap(background=4)
+    for count in (4, 5, 8):  # of 8 units in the layer that moves, with 4 references
+        with pytest.raises(NotApplicable, match="keeps rows along the first axis"):
+            several(fitted(several, ask(Moving(), data(count, 6))))
 
 
 def test_a_model_that_branches_on_its_input_is_refused():

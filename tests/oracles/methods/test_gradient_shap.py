@@ -79,6 +79,23 @@ def test_every_reference_row_is_drawn_equally_often():
     assert ((method(query) - expected).abs() / error).max() < ERRORS
 
 
+def test_attributions_are_captums_on_the_same_draws(net, x, monkeypatch):
+    """Captum draws rows, numbers along the line and noise from global streams, sample by sample: it gets ours."""
+    method = GradientShap(7, noise=0.3, background=5)
+    query = fitted(method, ask(net.double(), x.double(), "probability"))
+    normal = query.draws("noise")
+    noise = torch.stack([normal.normal(*x.shape[1:]).double() for _ in range(7)], dim=1).flatten(0, 1)
+    picks = (query.draws("baseline").uniform(7) * 5).long().flatten().numpy()
+    alphas = query.draws("alpha").uniform(7).flatten().double().numpy()
+    monkeypatch.setattr(np.random, "uniform", lambda *_: alphas)
+    monkeypatch.setattr(np.random, "choice", lambda *_: picks)
+    monkeypatch.setattr(torch, "normal", lambda _, deviation: deviation * noise)
+    expected = captum.attr.GradientShap(query.module).attribute(
+        query.x, query.fitted["background"], n_samples=7, stdevs=0.3, target=query.target
+    )
+    assert_close(method(query), expected.detach(), rtol=1e-6, atol=1e-9)
+
+
 def test_captum_is_as_far_away_as_chance_has_it():
     method = GradientShap(600, noise=0.2, background=6)
     query = fitted(method, ask(mlp().double(), data(5, 6).double()))

@@ -1,4 +1,4 @@
-"""LIME for tables, against the regression of the lime package, one sample at a time."""
+"""LIME for tables, against the lime package itself and its regression written out, one sample at a time."""
 
 from __future__ import annotations
 
@@ -53,6 +53,50 @@ def literal(query, perturbed, width=0.75, alpha=1.0):
         model = Ridge(alpha=alpha, fit_intercept=True).fit(scaled, labels, sample_weight=weights)
         result.append((model.coef_, (row - scaler.mean_) / scaler.scale_))
     return tuple(torch.from_numpy(np.array(part)) for part in zip(*result, strict=True))
+
+
+class Given(np.random.RandomState):
+    """Numbers for the lime package: those of given rows, after one that the sample takes the place of."""
+
+    def __init__(self, noise):
+        super().__init__(0)
+        self.noise = np.vstack([np.zeros_like(noise[:1]), noise])
+
+    def normal(self, *_):
+        return self.noise.flatten()
+
+
+@pytest.mark.parametrize("around", ["the sample", "the mean"])
+def test_coefficients_are_those_of_the_lime_package(around):
+    from lime.lime_tabular import LimeTabularExplainer
+
+    method = LimeTabular(samples=400)
+    query = fitted(method, uneven(ask(mlp().double(), 2 * data(4, 6).double(), "probability")))
+    training = query.setting.reference.x.numpy()
+    constant = np.where(training.std(axis=0) < 1e-12, 1, training.std(axis=0))
+    noise = (points_seen(method, query).numpy() - training.mean(axis=0)) / constant
+    explainer = LimeTabularExplainer(
+        training,
+        discretize_continuous=False,
+        feature_selection="none",
+        sample_around_instance=around == "the sample",
+        random_state=Given(noise),
+    )
+    expected = torch.zeros_like(query.x)
+    for row, target in enumerate(query.target.tolist()):
+        told = explainer.explain_instance(
+            query.x[row].numpy(),
+            lambda x: query.outputs(torch.from_numpy(x)).numpy(),
+            labels=(target,),
+            num_features=6,
+            num_samples=400,
+        )
+        for column, coefficient in told.local_exp[target]:
+            expected[row, column] = coefficient
+    if around == "the mean":  # lime's default
+        assert_close(method(query), expected, rtol=1e-6, atol=1e-9)
+    else:  # the comparison can tell
+        assert (method(query) - expected).abs().max() > 1e-3
 
 
 @pytest.mark.parametrize("width, alpha", [(0.75, 1.0), (0.3, 1.0), (2.0, 10.0)])

@@ -1,0 +1,67 @@
+"""DeepSHAP against shap's DeepExplainer: the same background, the same class, the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from assay.bench.bench import Problem
+from assay.bench.problems import mlp_query, peer
+from assay.core.query import Query
+from assay.core.question import Question
+from assay.execute.trial import fit
+from assay.methods.deep_shap import DeepShap
+from assay.train.networks import initialise, mlp
+
+BACKGROUND = 200  # the AGOP paper's
+PAPER = (256, 256, 128, 64)  # its network
+
+
+def problems() -> list[Problem]:
+    small, large = predicted(mlp_query(64)), paper_query(64)
+    return [
+        _problem("MLP 20-64-64-3", small, True),
+        _problem("MLP 20-64-64-3", small, False),
+        _problem("MLP 20-256-256-128-64-3", large, True),
+    ]
+
+
+def paper_query(rows: int) -> Query:
+    """The AGOP paper's network, untrained, asked for the class it predicts."""
+    query = mlp_query(rows)
+    network = mlp(query.x.shape[1], PAPER, 3)
+    initialise(network, torch.Generator().manual_seed(0))
+    return predicted(replace(query, setting=replace(query.setting, model=network.eval())))
+
+
+def predicted(query: Query) -> Query:
+    """The question about the predicted class: the only one of many that shap can be asked for alone."""
+    return replace(query, target=query.outputs(query.x).argmax(dim=1))
+
+
+def deep_explainer(query: Query, background: Tensor, alone: bool) -> tuple[Callable[[], Tensor], str]:
+    """shap's values of the predicted class; ``alone`` asks for no other, otherwise shap computes all classes."""
+    shap, name = peer("shap", "shap")
+    explainer = shap.DeepExplainer(deepcopy(query.setting.model), background)  # it leaves things on the model
+
+    def attribute() -> Tensor:
+        if alone:
+            values, _ = explainer.shap_values(query.x, ranked_outputs=1, check_additivity=False)
+            return torch.from_numpy(values[..., 0])
+        every = explainer.shap_values(query.x, check_additivity=False)
+        return torch.from_numpy(every)[torch.arange(len(query.x)), :, query.target]
+
+    return attribute, f"{name}, {'ranked_outputs=1' if alone else 'all 3 classes, its default'}"
+
+
+def _problem(what: str, query: Query, alone: bool) -> Problem:
+    method = DeepShap(background=BACKGROUND)
+    query = replace(query, fitted=fit(method, query.setting, Question(), query.stream, query.machine))
+    attribute, name = deep_explainer(query, query.fitted["background"], alone)
+    statement = f"{what}, {len(query.x)} rows, {BACKGROUND} background rows, the predicted class"
+    told = statement if alone else f"{statement} out of all"
+    return Problem(told, len(query.x), lambda: method(query), attribute, name)
