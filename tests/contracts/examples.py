@@ -19,8 +19,13 @@ from assay.core.spec import Spec
 
 # Parameters that a component needs, or that save time; everything else is tried with its defaults.
 EXAMPLES = {
+    "exact_integrated_gradients": "exact_integrated_gradients(limit=100)",
+    "extremal_perturbation": "extremal_perturbation(iterations=8)",
+    "iba": "iba(steps=4, copies=4)",
+    "input_iba": "input_iba(feature_steps=2, steps=2, copies=6, targets=6, group=3, epochs=1, batch=6, hidden=(4, 4))",
     "integrated_gradients": "integrated_gradients(steps=16)",
     "kernel_shap": "kernel_shap(samples=64)",
+    "lime_image": "lime_image(segments='oracle', samples=16)",
     "lime_tabular": "lime_tabular(samples=64)",
     "precomputed": "precomputed(path='{rows}')",
     "rise": "rise(masks=16)",

@@ -12,6 +12,7 @@ from assay.check.methods import CONTRACTS
 from assay.check.site import sites
 from assay.core.registry import catalogue, resolve
 from assay.core.spec import Spec
+from contracts.applicability import committed, reasons
 from contracts.examples import method_case, specs
 
 SPECS = specs("methods")
@@ -25,15 +26,16 @@ def test_a_method_keeps_its_promises(spec: str, place: str) -> None:
     assert not faults, "\n".join(map(str, faults))
 
 
-@pytest.mark.parametrize("spec", SPECS)
-def test_a_method_applies_somewhere(spec: str) -> None:
-    reasons = [method_case(spec, place).reason() for place in SITES]
-    assert "" in reasons, reasons
+@pytest.mark.parametrize("method", catalogue("methods"))
+def test_a_method_applies_somewhere_and_the_page_says_where(method: str) -> None:
+    found = reasons(method)
+    assert "" in found.values(), found
+    assert committed().get(method) == found, "run 'python tests/contracts/applicability.py --write'"
 
 
 def test_every_method_is_tried() -> None:
     tried = {Spec.parse(spec.format(rows="rows.npz")).name for spec in SPECS}
-    assert tried == set(catalogue("methods"))
+    assert tried == set(catalogue("methods")) == set(committed())
     for spec in SPECS:
         resolve("methods", Spec.parse(spec))  # SpecError names a parameter that needs a value in EXAMPLES
 

@@ -10,6 +10,7 @@ def test_a_method_is_tried_everywhere_and_says_where_it_does_not_apply() -> None
     verdicts = list(check("methods", Spec.parse("grad_cam")))
     assert not [fault for verdict in verdicts for fault in verdict.faults]
     assert {verdict.name.rpartition(" at ")[2] for verdict in verdicts if not verdict.reason} == {
+        "cifar",
         "color_count",
         "pixel_count",
         "pixel_modulo",

@@ -13,15 +13,9 @@ from pathlib import Path
 
 from safetensors.numpy import load
 
+from assay.data.folder import cache_folder
 from assay.execute.outcome import Arrays
 from assay.store.artifacts import encode
-
-
-def cache_folder() -> Path:
-    given = os.environ.get("ASSAY_CACHE")
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "assay"
 
 
 def fetch(key: str, train: Callable[[], Arrays]) -> Arrays:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
 Progress = Callable[[int, float], None]  # epoch from 0, mean loss of its batches
+Augment = Callable[[Tensor, Generator], Tensor]  # a batch as the model is to see it this time
+Schedule = Callable[[int], float]  # epoch from 0 -> factor of the learning rate
+
+
+class Optimiser(Protocol):
+    """What makes an optimiser: ``torch.optim.Adam``, or ``partial(torch.optim.SGD, momentum=0.9)``."""
+
+    def __call__(self, params: list[nn.Parameter], *, lr: float) -> torch.optim.Optimizer: ...
 
 
 def fit(
@@ -20,20 +29,30 @@ def fit(
     lr: float,
     generator: Generator,
     progress: Progress | None = None,
+    optimiser: Optimiser = torch.optim.Adam,
+    schedule: Schedule | None = None,
+    augment: Augment | None = None,
 ) -> None:
-    """Train every parameter with Adam and cross entropy; the model ends frozen and in evaluation mode.
+    """Train every parameter with cross entropy; the model ends frozen and in evaluation mode.
 
-    The result depends on the model's numbers, the rows and ``generator`` (a CPU generator: it orders the rows) only.
-    The last batch of an epoch may be smaller. Fine-tuning is the same call on a trained model.
+    The result depends on the model's numbers, the rows and ``generator`` (a CPU generator: it orders the rows, and
+    ``augment`` draws from it) only. The last batch of an epoch may be smaller. Fine-tuning is the same call on a
+    trained model.
     """
     model.train().requires_grad_()
-    optimiser = torch.optim.Adam(model.parameters(), lr=lr)
+    stepper = optimiser(list(model.parameters()), lr=lr)
     for epoch in range(epochs):
+        if schedule is not None:
+            for group in stepper.param_groups:
+                group["lr"] = lr * schedule(epoch)
         order = torch.randperm(len(x), generator=generator).to(x.device)
-        losses = [_step(model, optimiser, x[rows], label[rows]) for rows in torch.split(order, batch)]
+        losses = []
+        for rows in torch.split(order, batch):
+            seen = x[rows] if augment is None else augment(x[rows], generator)
+            losses.append(_step(model, stepper, seen, label[rows]))
         if progress is not None:
             progress(epoch, torch.stack(losses).mean().item())
-    optimiser.zero_grad()
+    stepper.zero_grad()
     model.eval().requires_grad_(False)
 
 

@@ -1,0 +1,54 @@
+"""CIFAR's images as an environment takes them: training images by class, test images in an order that a seed draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from assay.core.errors import AssayError
+from assay.core.rng import generator
+from assay.data.cifar import Images, images
+from assay.data.names import NAMES
+
+# Mean and deviation of red, green and blue, as public code has them.
+COLOURS = {
+    "cifar10": ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)),
+    "cifar100": ((0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761)),
+}
+
+
+@dataclass(frozen=True)
+class Photographs:
+    """Images of one data set: pixels, uint8 (N, 3, 32, 32), and labels (N,)."""
+
+    dataset: str
+    side = 32
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return NAMES[self.dataset]
+
+    @property
+    def colours(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        return COLOURS[self.dataset]
+
+    def training(self, count: int, seed: int) -> tuple[Tensor, Tensor]:
+        """The first of each class, whatever the seed."""
+        return _tensors(images(self.dataset, "train").first(count))
+
+    def evaluated(self, indices: Sequence[int], seed: int) -> tuple[Tensor, Tensor]:
+        found = images(self.dataset, "test")
+        if max(indices) >= len(found):
+            raise AssayError(
+                f"sample {max(indices)} was asked for, and {self.dataset} has {len(found)} test images. "
+                "Ask for fewer samples; blocks are computed whole, so their size should divide the number of samples."
+            )
+        order = torch.randperm(len(found), generator=generator(self.dataset, "evaluated", seed))
+        return _tensors(found.rows(order[list(indices)].numpy()))
+
+
+def _tensors(found: Images) -> tuple[Tensor, Tensor]:
+    return torch.from_numpy(found.pixels).permute(0, 3, 1, 2).contiguous(), torch.from_numpy(found.label)
