@@ -30,7 +30,7 @@ SIDE = 128
 
 def main(store: Path) -> None:
     reading = read(Store.open(store, create=False))
-    designed, real = shown(reading)
+    designed, convolutional, attentive = shown(reading)
     said = tomllib.loads((DOCS / "gallery.toml").read_text(encoding="utf-8"))
     (DOCS / "images" / "gallery").mkdir(parents=True, exist_ok=True)
     methods = by_label(reading.run, "methods")
@@ -39,8 +39,9 @@ def main(store: Path) -> None:
         "",
         f"Run `{' '.join(reading.run.data['command'])}`, then `python docs/make_gallery.py runs/gallery`.",
         "",
-        f"Left: {designed.environment}; input, truth and three maps are of the same images. "
-        f"Right: {real.environment}; maps only. Red raises the explained answer, blue lowers it; every map has its own scale.",
+        f"The first three maps are of {designed.environment}, whose inputs and truth are shown here; the others are of "
+        f"photographs ({convolutional.environment}, or {attentive.environment} where attention is needed), which are not "
+        "shown. Red raises the explained answer, blue lowers it, white is 0; every map has a scale of its own.",
         "",
         _image("input-and-truth", "inputs and truth", [*_inputs(designed), *_maps(designed, "truth")]),
         "",
@@ -50,10 +51,11 @@ def main(store: Path) -> None:
         sys.exit(f"docs/gallery.toml says nothing about {', '.join(sorted(missing))}")
     for label, method in methods.items():
         lines += [f"## {label}", "", f"`{method.spec}`{_asked(method.question)}. {method.card.summary}", ""]
+        real = attentive if _reason(convolutional, label) else convolutional
         row = [*_maps(designed, label), *_maps(real, label)]
         lines += [_image(_slug(label), f"maps of {label}", row), ""]
         lines += [f"{said['methods'][label].strip()} {_numbers(reading, designed, label)}", ""]
-        lines += [f"On {found.environment}: {found.maps[label]}." for found in (designed, real) if _reason(found, label)]
+        lines += [f"{found.environment}: {found.maps[label]}.  " for found in (designed, real) if found.maps.get(label) and _reason(found, label)]
         lines += [""]
     (DOCS / "gallery.md").write_text("\n".join(lines).replace("\n\n\n", "\n\n").rstrip() + "\n", encoding="utf-8")
 
@@ -72,7 +74,7 @@ def _numbers(reading: Reading, designed: Shown, label: str) -> str:
 
 
 def _reason(found: Shown, label: str) -> bool:
-    return isinstance(found.maps[label], str)
+    return isinstance(found.maps.get(label, ""), str)
 
 
 def _inputs(found: Shown) -> list[Image.Image]:
@@ -81,7 +83,7 @@ def _inputs(found: Shown) -> list[Image.Image]:
 
 
 def _maps(found: Shown, label: str) -> list[Image.Image]:
-    column = found.truth if label == "truth" else found.maps[label]
+    column = found.truth if label == "truth" else found.maps.get(label, "")
     return [] if isinstance(column, str) else [diverging(values) for values in column[:SAMPLES]]
 
 

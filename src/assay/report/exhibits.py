@@ -51,10 +51,9 @@ class Exhibit:
 
 def exhibits(reading: Reading, folder: Path) -> tuple[Exhibit, ...]:
     """Writes the pictures into ``folder``/images."""
-    order = {board.environment: [line.method for line in board.lines] for board in reading.result.boards}
     methods = by_label(reading.run, "methods")
     return tuple(
-        _exhibit(found, [methods[name] for name in order[found.environment]], folder, index)
+        _exhibit(found, [methods[name] for name in reading.ranked(found.environment)], folder, index)
         for index, found in enumerate(shown(reading))
     )
 

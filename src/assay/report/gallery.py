@@ -92,13 +92,12 @@ def caption(values: Array) -> str:
 def figures(store: Store, folder: Path) -> list[Path]:
     """One contact sheet per environment of the gallery: input, truth and attributions side by side."""
     reading = read(store)
-    order = {board.environment: [line.method for line in board.lines] for board in reading.result.boards}
     controls = {label for label, found in by_label(reading.run, "methods").items() if found.control}
     paths = []
     folder.mkdir(parents=True, exist_ok=True)
     for index, found in enumerate(shown(reading), 1):
         path = folder / f"gallery-{index:02d}-{slug(found.environment)}.png"
-        strip(found, order[found.environment], controls).save(path, optimize=True)
+        strip(found, reading.ranked(found.environment), controls).save(path, optimize=True)
         paths.append(path)
     return paths
 

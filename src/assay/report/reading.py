@@ -41,6 +41,12 @@ class Reading:
             if environment in (None, trials["environment"]) and method in (None, trials["method"]):
                 yield trials
 
+    def ranked(self, environment: str) -> list[str]:
+        """Methods as they stand on the environment's board; those that no metric judged follow as the study has them."""
+        boards = [board for board in self.result.boards if board.environment == environment]
+        known = [line.method for board in boards for line in board.lines]
+        return known + [entry["label"] for entry in self.study["methods"] if entry["label"] not in known]
+
     def outcomes(self, trials: Trials, metric: str) -> Iterator[tuple[int, Record | None]]:
         """Per block its start and how it ended: the evidence, or the trial that gave none; None was not computed."""
         for block, key in zip(trials["blocks"], trials["evidence"][metric], strict=True):
