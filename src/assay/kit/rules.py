@@ -8,6 +8,7 @@ model is done, the autograd graph tells whether anything happened that the rules
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -19,7 +20,30 @@ from assay.kit.graph import bends, operation
 from assay.kit.layers import around, outputs
 
 Call = Callable[[Tensor], Tensor]  # a function of the model, everything but its first argument filled in
-Answer = Callable[[Call, Tensor], Tensor]  # what to do instead of the call
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A call as the model made it, with what it was filled in with."""
+
+    func: Callable[..., Any]
+    rest: tuple[Any, ...]  # arguments after the first
+    named: Mapping[str, Any]
+
+    def __call__(self, values: Tensor) -> Tensor:
+        return self.func(values, *self.rest, **self.named)  # type: ignore[no-any-return]
+
+    @property
+    def name(self) -> str:
+        """``relu`` for ``F.relu``, ``Tensor.relu``, ``relu_``, ..."""
+        return name_of(self.func)
+
+
+def name_of(func: Any) -> str:
+    return str(getattr(func, "__name__", "")).rstrip("_")
+
+
+Answer = Callable[[Asked, Tensor], Tensor]  # what to do instead of the call
 Rule = Callable[[Call, Tensor, Tensor], Tensor]  # call, its input, gradient of its output -> "gradient" of its input
 
 
@@ -42,11 +66,12 @@ def altered(call: Call, values: Tensor, rule: Rule) -> Tensor:
     """The call's result, with the rule as its gradient. A call in place changes its input, as the model expects."""
     probe = values[:1].detach().clone()
     if call(probe) is not probe:
-        return _altered(values, call, rule)
-    return values.copy_(_altered(values.clone(), lambda fresh: call(fresh.clone()), rule))
+        return replaced(call, values, rule)
+    return values.copy_(replaced(lambda fresh: call(fresh.clone()), values.clone(), rule))
 
 
-def _altered(values: Tensor, call: Call, rule: Rule) -> Tensor:
+def replaced(call: Call, values: Tensor, rule: Rule) -> Tensor:
+    """The same for a call that is known to leave its input as it is."""
     return Altered.apply(values, call, rule)  # type: ignore[no-untyped-call,no-any-return]
 
 
@@ -72,11 +97,11 @@ class Answers(TorchFunctionMode):
         self.paused -= 1
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        answer = self.answers.get(getattr(func, "__name__", "").rstrip("_"))
+        answer = self.answers.get(name_of(func))
         kwargs = kwargs or {}
         if answer is None or self.paused or not args:
             return func(*args, **kwargs)
-        return answer(lambda values: func(values, *args[1:], **kwargs), args[0])
+        return answer(Asked(func, args[1:], kwargs), args[0])
 
 
 class Ruled(nn.Module):
@@ -102,9 +127,13 @@ class Ruled(nn.Module):
         answers = Answers(self.answers)
         with around(self.spared, answers.pause, answers.resume), answers:
             output: Tensor = self.module(rows)
+        self.check(output, rows)
+        return output
+
+    def check(self, output: Tensor, rows: Tensor) -> None:
+        """NotApplicable where something happened between the rows and the output that the rules do not cover."""
         if unknown := bends(output, rows, self.known):
             raise NotApplicable(f"needs layers that its rules cover, and {_culprit(self.module, rows, unknown)}")
-        return output
 
 
 def _culprit(module: nn.Module, rows: Tensor, unknown: list[str]) -> str:

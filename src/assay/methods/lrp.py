@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.core.query import Query
 from assay.kit.graph import HOMOGENEOUS
-from assay.kit.rules import Call, Ruled, altered, gradient
-
-LAYERS = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
-ACTIVATIONS = ("tanh", "gelu", "silu", "elu")
+from assay.kit.rules import Call, Ruled, altered
+from assay.kit.shares import ACTIVATIONS, LAYERS, away, passed
 
 
 @dataclass(frozen=True)
@@ -39,26 +36,20 @@ class Lrp:
         if not self.epsilon > 0:
             raise SpecError(f"lrp: epsilon must be positive, not {self.epsilon}.")
 
+    def promised(self, query: Query) -> Tensor:
+        """The paper's conservation: relevance adds up to the score. What is missing, biases and epsilon have kept."""
+        return query.score(query.x)
+
     def __call__(self, query: Query) -> Tensor:
-        answers = dict.fromkeys(LAYERS, self._stabilised) | dict.fromkeys(ACTIVATIONS, _passed)
+        answers = dict.fromkeys(LAYERS, self._stabilised) | dict.fromkeys(ACTIVATIONS, passed)
         return query.x * query.pull(Ruled(query.module, answers, HOMOGENEOUS), query.x)
 
     def _stabilised(self, call: Call, values: Tensor) -> Tensor:
         return altered(_same, call(values), self._damp)
 
     def _damp(self, _call: Call, z: Tensor, grad: Tensor) -> Tensor:
-        away = torch.where(z < 0, z - self.epsilon, z + self.epsilon)
-        return grad * z / away
+        return grad * z / away(z, self.epsilon)
 
 
 def _same(values: Tensor) -> Tensor:
     return values.clone()  # the model may go on in place
-
-
-def _passed(call: Call, values: Tensor) -> Tensor:
-    return altered(call, values, _share)
-
-
-def _share(call: Call, z: Tensor, grad: Tensor) -> Tensor:
-    # Towards 0 the share f(z) / z becomes the derivative, as these functions are 0 at 0.
-    return torch.where(z == 0, gradient(call, z, grad), grad * call(z) / z)
