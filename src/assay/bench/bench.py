@@ -17,7 +17,16 @@ from torch import Tensor
 
 from assay.core.errors import AssayError, suggest
 
-TASKS = ("agop", "deep_shap", "integrated_gradients", "kernel_shap", "lime_tabular", "occlusion")
+TASKS = (  # files of this folder
+    "agop",
+    "deep_shap",
+    "extremal_perturbation",
+    "integrated_gradients",
+    "kernel_shap",
+    "lime_tabular",
+    "memory",
+    "occlusion",
+)
 
 
 class Measured(Protocol):

@@ -62,12 +62,12 @@ class Cost:
                 "problem": statement,
                 "repeats": repeats,
                 "who": who,
-                "seconds": time,
-                "figure": f"{time:,.1f} s",
-                "ratio": f"{time / passes:.2f}x",
+                "seconds": taken,
+                "figure": f"{taken:,.1f} s",
+                "ratio": f"{taken / passes:.2f}x",
                 "note": note,
             }
-            for who, time in zip(names, times, strict=True)
+            for who, taken in zip(names, times, strict=True)
         ]
 
     def _passes(self, query: Query) -> Callable[[], object]:

@@ -1,0 +1,70 @@
+"""Tasks without a peer state what they measured; how much it is, is nobody's test."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import partial
+
+import pytest
+
+from assay.bench.extremal_perturbation import Cost, resnet_query
+from assay.bench.memory import BUDGET, Peak, peak, told
+from assay.bench.problems import image_query
+from assay.methods.integrated_gradients import IntegratedGradients
+
+SHOWN = {"task", "problem", "repeats", "who", "figure", "ratio", "note"}
+HELD = 64 * 2**20  # bytes
+
+
+# In a process of its own: what this one holds free, a method could take without anybody noticing.
+HOARD = f"""
+from functools import partial
+import torch
+from assay.bench.memory import peak
+from assay.bench.problems import mlp_query
+
+def hoard(query):
+    held = torch.ones({HELD}, dtype=torch.uint8)
+    return query.x * held[0]
+
+print(peak(partial(mlp_query, 8), hoard)[0])
+"""
+
+
+def test_the_method_is_shown_next_to_the_passes_and_to_making_masks():
+    ours, passes, masks = Cost(iterations=1, images=1).rows("extremal_perturbation", 1)
+    assert all(set(row) >= SHOWN for row in (ours, passes, masks))
+    assert ours["seconds"] > 0 < masks["seconds"]
+    assert passes["ratio"] == "1.00x"
+    without = (ours["seconds"] - masks["seconds"]) / passes["seconds"]
+    assert f"without making masks: {without:.2f}x" in ours["note"]
+
+
+def test_the_network_has_the_layout_of_resnet_18():
+    query = resnet_query(1)
+    assert sum(parameter.numel() for parameter in query.setting.model.parameters()) == 11_689_512
+    assert query.module(query.x).shape == (1, 1000)
+
+
+def test_memory_that_is_held_for_a_moment_is_noticed():
+    told = subprocess.run([sys.executable, "-c", HOARD], capture_output=True, text=True, check=True, timeout=120)
+    assert 0.9 * HELD < int(told.stdout) < 2 * HELD
+
+
+def test_a_peak_is_measured_in_a_process_of_its_own():
+    (row,) = Peak("color_count", partial(image_query, 24, 1), IntegratedGradients(4)).rows("memory", 5)
+    assert set(row) >= SHOWN
+    assert 0 <= row["bytes"] < BUDGET
+    assert (row["held"], row["repeats"]) == (True, 1)
+
+
+def test_more_than_the_budget_is_said_to_be_beyond_it():
+    assert (told(BUDGET)["held"], told(BUDGET)["ratio"]) == (True, "within 1,000 MB")
+    assert (told(BUDGET + 1)["held"], told(BUDGET + 1)["ratio"]) == (False, "BEYOND 1,000 MB")
+
+
+@pytest.mark.full
+def test_a_gradient_of_many_rows_stays_within_the_budget():
+    used, _ = peak(partial(image_query, 224, 3), IntegratedGradients(12))
+    assert used <= BUDGET
