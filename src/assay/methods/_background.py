@@ -15,3 +15,10 @@ def background(query: Query, count: int) -> dict[str, Tensor]:
         raise NotApplicable(f"needs {count} reference rows, and there are {len(query.x)}")
     order = torch.randperm(len(query.x), generator=query.generator("background"))
     return {"background": query.x[order[:count].to(query.x.device)]}
+
+
+def change(query: Query) -> Tensor:
+    """score(x) - score(baseline), or minus the mean over the background where one was drawn (B,)."""
+    if "background" not in query.fitted:
+        return query.change()
+    return query.score(query.x) - query.outputs(query.fitted["background"]).mean(dim=0)[query.target]

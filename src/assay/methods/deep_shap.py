@@ -16,7 +16,7 @@ from assay.core.query import Query
 from assay.kit.contrast import Contrast, Quotient, centred_secant, class_secant, largest, secant, smooth_secant
 from assay.kit.graph import ACTIVATIONS
 from assay.kit.layers import layer
-from assay.methods._background import background
+from assay.methods._background import background, change
 
 PIECES = ("relu", "leaky_relu", "hardtanh", "relu6", "threshold")
 CURVES = ("tanh", "sigmoid", "gelu", "silu", "elu", "softplus")
@@ -58,7 +58,7 @@ class DeepShap:
         """Absent where a layer is skipped: plain gradients add up to nothing in particular."""
         if self.skip:
             raise AttributeError("deep_shap that skips a layer promises nothing")
-        return self._promised
+        return change
 
     def __call__(self, query: Query) -> Tensor:
         query.require_gradients()
@@ -67,12 +67,6 @@ class DeepShap:
         if bool((query.baseline == query.baseline[:1]).all()):
             return self._mean(query, query.baseline[:1])
         return torch.cat([self._paired(block) for block in query.blocks(copies=2)])
-
-    def _promised(self, query: Query) -> Tensor:
-        """score(x) - score(baseline), or minus the mean over the background."""
-        if not self.background:
-            return query.change()
-        return query.score(query.x) - query.outputs(query.fitted["background"]).mean(dim=0)[query.target]
 
     def _mean(self, query: Query, references: Tensor) -> Tensor:
         """Every sample against every reference."""

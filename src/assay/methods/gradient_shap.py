@@ -12,7 +12,7 @@ from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.core.query import Query
-from assay.methods._background import background
+from assay.methods._background import background, change
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,13 @@ class GradientShap:
         if not self.background:
             raise AttributeError("gradient_shap without a background fits nothing")
         return partial(background, count=self.background)
+
+    @property
+    def promised(self) -> Callable[[Query], Tensor]:
+        """Kept on average; absent with noise, which explains other inputs."""
+        if self.noise:
+            raise AttributeError("gradient_shap with noise promises nothing")
+        return change
 
     def __call__(self, query: Query) -> Tensor:
         alphas = query.draws("alpha").uniform(self.samples).to(query.x).T  # (samples, B)

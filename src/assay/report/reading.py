@@ -42,7 +42,7 @@ class Reading:
                 yield trials
 
     def ranked(self, environment: str) -> list[str]:
-        """Methods as they stand on the environment's board; those that no metric judged follow as the study has them."""
+        """Methods as they stand on the environment's board; those that no metric judged follow in the study's order."""
         boards = [board for board in self.result.boards if board.environment == environment]
         known = [line.method for board in boards for line in board.lines]
         return known + [entry["label"] for entry in self.study["methods"] if entry["label"] not in known]

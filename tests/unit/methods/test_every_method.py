@@ -21,21 +21,25 @@ from assay.methods.grad_cam_plus_plus import GradCamPlusPlus
 from assay.methods.gradient import Gradient
 from assay.methods.gradient_shap import GradientShap
 from assay.methods.guided_backprop import GuidedBackprop
+from assay.methods.iba import Iba
 from assay.methods.input_x_gradient import InputXGradient
 from assay.methods.integrated_gradients import IntegratedGradients
 from assay.methods.layer_cam import LayerCam
 from assay.methods.lrp import Lrp
+from assay.methods.lrp_composite import LrpComposite
 from assay.methods.occlusion import Occlusion
 from assay.methods.pooled import Pooled
 from assay.methods.random_map import RandomMap
+from assay.methods.random_shifted import RandomShifted
+from assay.methods.random_squared import RandomSquared
 from assay.methods.score_cam import ScoreCam
 from assay.methods.smooth_grad_cam_plus_plus import SmoothGradCamPlusPlus
 from assay.methods.smoothed import Smoothed
 from assay.methods.x_grad_cam import XGradCam
 from scenes import TINY, ask, cnn, data, fitted, mlp, rows
 
-MODEL_FREE = [RandomMap(), Constant()]
-ON_LOGITS = [Lrp(0.1), Smoothed(Lrp(), samples=2)]
+MODEL_FREE = [RandomMap(), RandomSquared(), RandomShifted(), Constant()]
+ON_LOGITS = [Lrp(0.1), LrpComposite(), Smoothed(Lrp(), samples=2)]
 ANYWHERE = [
     Gradient(),
     InputXGradient(),
@@ -49,6 +53,7 @@ ANYWHERE = [
     Occlusion(),
     Agop(),
     Agop(form="diagonal"),
+    Agop(form="inverse"),
     Absolute(IntegratedGradients(3)),
     Pooled(DeepShap(skip="0")),
     Smoothed(samples=3, reduce="variance"),
@@ -64,6 +69,7 @@ ON_IMAGES = [
     SmoothGradCamPlusPlus("1", samples=3),
     ScoreCam("0"),
     ScoreCam(weights="increase"),
+    Iba("1", steps=3, copies=3),
 ]
 
 
