@@ -40,8 +40,8 @@ def main(store: Path) -> None:
         f"Run `{' '.join(reading.run.data['command'])}`, then `python docs/make_gallery.py runs/gallery`.",
         "",
         f"The first three maps are of {designed.environment}, whose inputs and truth are shown here; the others are of "
-        f"photographs ({convolutional.environment}, or {attentive.environment} where attention is needed), which are not "
-        "shown. Red raises the explained answer, blue lowers it, white is 0; every map has a scale of its own.",
+        f"photographs ({convolutional.environment}, or {attentive.environment} where attention is needed), which are "
+        "not shown. Red raises the explained answer, blue lowers it, white is 0; every map has a scale of its own.",
         "",
         _image("input-and-truth", "inputs and truth", [*_inputs(designed), *_maps(designed, "truth")]),
         "",
@@ -55,7 +55,9 @@ def main(store: Path) -> None:
         row = [*_maps(designed, label), *_maps(real, label)]
         lines += [_image(_slug(label), f"maps of {label}", row), ""]
         lines += [f"{said['methods'][label].strip()} {_numbers(reading, designed, label)}", ""]
-        lines += [f"{found.environment}: {found.maps[label]}.  " for found in (designed, real) if found.maps.get(label) and _reason(found, label)]
+        lines += [
+            f"{found.environment}: {found.maps[label]}.  " for found in (designed, real) if _skipped(found, label)
+        ]
         lines += [""]
     (DOCS / "gallery.md").write_text("\n".join(lines).replace("\n\n\n", "\n\n").rstrip() + "\n", encoding="utf-8")
 
@@ -75,6 +77,11 @@ def _numbers(reading: Reading, designed: Shown, label: str) -> str:
 
 def _reason(found: Shown, label: str) -> bool:
     return isinstance(found.maps.get(label, ""), str)
+
+
+def _skipped(found: Shown, label: str) -> bool:
+    """True where the method was tried and does not apply."""
+    return label in found.maps and _reason(found, label)
 
 
 def _inputs(found: Shown) -> list[Image.Image]:

@@ -21,6 +21,7 @@ from assay.bench.bench import Measured
 from assay.bench.extremal_perturbation import resnet_query
 from assay.bench.problems import image_query
 from assay.core.machine import Machine
+from assay.core.pages import keep_pages
 from assay.core.protocols import Method
 from assay.core.query import Query
 from assay.methods.integrated_gradients import IntegratedGradients
@@ -68,6 +69,7 @@ def told(used: int) -> dict[str, Any]:
 def peak(make: Callable[[], Query], method: Method) -> tuple[int, float]:
     """Bytes and CPU seconds, measured in this process."""
     torch.set_num_threads(1)
+    keep_pages()  # as in every process that computes for a study
     query = replace(make(), machine=Machine(memory=BUDGET))
     first = query.about(slice(0, 1))
     first.score(first.x)

@@ -42,8 +42,8 @@ def _audit(spec: Spec, seed: int) -> dict[str, Any] | None:
     from assay.core.build import build
 
     environment = build("environments", spec)
-    if not hasattr(environment, "network"):
-        return None
+    if not callable(getattr(environment, "network", None)):
+        return None  # trained, or somebody else's: only designed networks are made here
     from assay.craft.audit import audit
 
     shape = environment.sample([0], 0).x.shape[1:]
