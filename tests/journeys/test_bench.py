@@ -40,3 +40,18 @@ def test_a_peer_that_is_not_installed_is_said_to_be_an_extra(monkeypatch):
 
     with pytest.raises(AssayError, match=r"needs nobody: pip install 'assay-xai\[peers\]'"):
         peer("a_peer_that_nobody_has", "nobody")
+
+
+def test_tasks_with_and_without_a_peer_are_printed(monkeypatch):
+    from assay.bench import extremal_perturbation as cost
+    from assay.bench import integrated_gradients as race
+    from assay.bench.problems import mlp_query
+
+    monkeypatch.setattr(race, "problems", lambda: [race._problem("MLP, 8 rows", mlp_query(8), None)])
+    told = run("integrated_gradients", "--repeats", "1").stdout
+    assert "captum" in told
+    assert "largest difference" in told
+    monkeypatch.setattr(cost, "problems", lambda: [cost.Cost(iterations=1, images=1)])
+    told = run("extremal_perturbation", "--repeats", "1").stdout
+    assert "making masks alone" in told
+    assert "without making masks" in told

@@ -42,13 +42,12 @@ def _print(found: list[dict[str, Any]], repeats: int) -> None:
     from rich.table import Table
 
     console = Console()
-    console.print(f"Explanations per CPU second, one thread, median of {repeats} alternating runs.\n")
+    console.print(f"One thread, CPU time, median of {repeats} alternating runs; /s: explanations per second.\n")
     for problem in dict.fromkeys((row["task"], row["problem"]) for row in found):
+        rows = [row for row in found if (row["task"], row["problem"]) == problem]
         table = Table(box=None, show_header=False, padding=(0, 2))
-        for row in found:
-            if (row["task"], row["problem"]) == problem:
-                table.add_row(row["who"], f"{row['rate']:,.1f} /s", row["ratio"])
+        for row in rows:
+            table.add_row(row["who"], row["figure"], row["ratio"])
         console.print(f"[bold]{problem[0]}[/bold]: {problem[1]}")
         console.print(table)
-        told = next(row["difference"] for row in found if row["problem"] == problem[1])
-        console.print(f"  largest difference: {told}\n", highlight=False)
+        console.print(f"  {rows[0]['note']}\n", highlight=False)
