@@ -55,4 +55,9 @@ def _measure(model: nn.Module, row: Tensor) -> Footprint:
             handle.remove()
     # While a layer works, its input and output are there, and as much again on the way back; the largest decides.
     transient = row.nbytes + 3 * max(outputs)
-    return Footprint(forward=transient, gradient=transient + sum(saved.values()))
+    return Footprint(forward=_with_gaps(transient), gradient=_with_gaps(transient + sum(saved.values())))
+
+
+def _with_gaps(size: int) -> int:
+    """Half as much again: a heap that keeps what is freed has gaps (measured: up to a quarter of what is in use)."""
+    return size * 3 // 2

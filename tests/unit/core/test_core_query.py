@@ -245,7 +245,8 @@ def test_a_footprint_is_arithmetic_from_shapes():
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
     row, largest, saved = 16, 32, 16 + 32  # kept: the first layer's input, and the ReLU's output, which the next reads
     found = footprint(model, torch.zeros(1, 4))
-    assert (found.forward, found.gradient) == (row + 3 * largest, row + 3 * largest + saved)
+    passing = row + 3 * largest
+    assert (found.forward, found.gradient) == (passing * 3 // 2, (passing + saved) * 3 // 2)  # with gaps
     twice = footprint(model.double(), torch.zeros(1, 4, dtype=torch.float64))
     assert (twice.forward, twice.gradient) == (2 * found.forward, 2 * found.gradient)
 
