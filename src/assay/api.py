@@ -15,15 +15,16 @@ from assay.core.adapt import adapt
 from assay.core.build import build, describe
 from assay.core.evidence import Score, mean_score
 from assay.core.machine import Machine
-from assay.core.protocols import Environment, Method, Metric, Probing, Trained
+from assay.core.protocols import Environment, Method, Metric, Trained
+from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.registry import resolve
 from assay.core.setting import Samples, Setting
 from assay.core.spec import Spec, Value
-from assay.core.trial import Scene, Trial, per_feature, targets_for
+from assay.core.trial import Scene, per_feature
 from assay.execute.run import run as run_study
 from assay.execute.trial import attribute as answer
-from assay.execute.trial import fit, gap, pose, promise
+from assay.execute.trial import fit, gap, pose, promise, trial
 from assay.report.board import Result, result
 from assay.store.store import Store
 from assay.study.shelf import find
@@ -68,12 +69,20 @@ class Attributed:
     """An attribution of some samples of an environment."""
 
     method: str
-    setting: Setting
+    solver: Any  # the method itself
+    query: Query  # what it was asked
     samples: Samples
-    question: Question
     attribution: Tensor
     place: tuple[str | int, ...]  # environment and seeds: what randomness depends on
     promised: Tensor | None = None  # (B,) what the attribution should add up to, where the method says so
+
+    @property
+    def setting(self) -> Setting:
+        return self.query.setting
+
+    @property
+    def question(self) -> Question:
+        return self.query.question
 
     @property
     def gap(self) -> Tensor | None:
@@ -88,11 +97,9 @@ class Attributed:
     def score(self, metric: str | Metric, **params: Value) -> Scored:
         """Judge it: ``score("f1", sign="positive")``, ``score("insertion")``, ``score(my_metric)``."""
         judge, name = _named("metrics", metric, params)
-        target = targets_for(self.setting, self.question, self.samples.x, self.samples.label)
         stream = ("metric", str(describe(judge)), *self.place)
-        scene = Scene(self.setting, self.samples, self.question, target, stream)
-        probe = judge.probe(scene) if isinstance(judge, Probing) else {}
-        evidence = judge(Trial(scene, self.attribution, probe))
+        scene = Scene(self.setting, self.samples, self.question, self.query.target, stream, HERE)
+        evidence = judge(trial(judge, self.solver, self.query, scene, self.attribution))
         found = getattr(judge, "reduce", mean_score)(evidence)
         return Scored(name, found, evidence.rows.get("value"), evidence.defined, found.curve)
 
@@ -153,7 +160,7 @@ def attribute(
     query = pose(setting, samples, question, ("method", how, *where), HERE)
     if hasattr(solver, "fit"):
         query = replace(query, fitted=fit(solver, setting, question, ("fit", how, *where[:2]), HERE))
-    return Attributed(name, setting, samples, query.question, answer(solver, query), where, promise(solver, query))
+    return Attributed(name, solver, query, samples, answer(solver, query), where, promise(solver, query))
 
 
 @dataclass(frozen=True, eq=False)

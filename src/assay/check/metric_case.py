@@ -14,9 +14,11 @@ from assay.check.site import Site
 from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, Score, mean_score
 from assay.core.machine import Machine
+from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.rng import Draws
 from assay.core.trial import Scene, Trial, targets_for
+from assay.execute.trial import trial
 
 FEW = tuple(range(8))
 MANY = tuple(range(40))  # two blocks of 16 and a shorter one
@@ -49,7 +51,12 @@ class MetricCase:
     def trial(self, rows: Sequence[int], machine: Machine = Machine()) -> Trial:
         """A map of random numbers, in the input's shape."""
         scene = self.scene(rows, machine)
-        return Trial(scene, noise(scene, scene.setting.features.entries))
+        return self.about(scene, noise(scene, scene.setting.features.entries))
+
+    def about(self, scene: Scene, attribution: Tensor) -> Trial:
+        """A trial of this map with everything that the metric may want; asked again, the method is a difference."""
+        query = replace(scene.ask(), stream=("method", "check", self.site.name, 0))
+        return trial(self.metric, differences, query, scene, attribution)
 
     def plain(self, rows: Sequence[int]) -> Evidence:
         """The evidence that others are compared with; Unanswered where something else than NotApplicable is raised."""
@@ -62,7 +69,7 @@ class MetricCase:
         return evidence
 
     def judge(self, scene: Scene, attribution: Tensor) -> Evidence:
-        evidence: Evidence = self.metric(Trial(scene, attribution))
+        evidence: Evidence = self.metric(self.about(scene, attribution))
         return evidence
 
     def reduce(self, evidence: Evidence) -> Score:
@@ -77,6 +84,11 @@ class MetricCase:
         except NotApplicable as error:
             return str(error)
         return ""
+
+
+def differences(query: Query) -> Tensor:
+    """A method that any model answers: the input's difference from the baseline, times the explained number."""
+    return (query.x - query.baseline) * query.score(query.x).view(-1, *[1] * (query.x.dim() - 1))
 
 
 def noise(scene: Scene, shape: Sequence[int]) -> Tensor:

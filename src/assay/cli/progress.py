@@ -12,6 +12,15 @@ from assay.core.records import Record
 from assay.execute.plan import Plan
 from assay.execute.run import Watch
 
+DOING = {
+    "trial": "attributing",
+    "evidence": "judging",
+    "model": "training",
+    "probe": "probing",
+    "fit": "fitting",
+    "prepared": "preparing",
+}
+
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[Watch | None]:
@@ -45,5 +54,4 @@ def progress(quiet: bool) -> Iterator[Watch | None]:
 
 
 def _what(record: Record) -> str:
-    names = {"trial": "attributing", "evidence": "judging", "model": "training", "probe": "probing", "fit": "fitting"}
-    return names.get(record.kind, record.kind)
+    return DOING.get(record.kind, record.kind)

@@ -1,4 +1,4 @@
-"""Other people's code as components: Captum classes, plain callables, functions of a query."""
+"""Other people's code as components: Captum classes, plain callables, functions of a query, metrics."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from assay.core.errors import SpecError
+from assay.core.foreign_metrics import foreign_metric
 from assay.core.query import Query
 from assay.core.rng import generator, seed_of
 
@@ -79,6 +80,8 @@ def _seeded(query: Query) -> Iterator[None]:
 
 def adapt(kind: str, name: str, target: Any, params: Mapping[str, Any]) -> Any:
     """The component behind ``module:attr``."""
+    if kind == "metrics" and (metric := foreign_metric(name, target, params)):
+        return metric
     if inspect.isclass(target):
         if hasattr(target, "attribute") and kind == "methods":
             return CaptumMethod(target, params)

@@ -60,7 +60,7 @@ class Promising(Protocol):
 
 @runtime_checkable
 class Metric(Protocol):
-    """A judgement. Optional: ``probe`` and ``reduce`` (default: the mean over defined samples)."""
+    """A judgement. Optional: ``probe``, ``prepare`` and ``reduce`` (default: the mean over defined samples)."""
 
     def __call__(self, trial: Trial) -> Evidence: ...
 
@@ -70,6 +70,14 @@ class Probing(Protocol):
     """A metric that needs model outputs which no attribution changes: computed once, shared by all methods."""
 
     def probe(self, scene: Scene) -> dict[str, Tensor]: ...
+
+
+@runtime_checkable
+class Preparing(Protocol):
+    """A metric with work to do once per method, before it sees a block: retraining, for example."""
+
+    def prepare(self, trial: Trial) -> dict[str, Tensor]:
+        """``trial`` is the method's attribution of the reference rows."""
 
 
 Component = Any

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 Status = Literal["ok", "skipped", "failed"]
-Kind = Literal["model", "fit", "samples", "probe", "trial", "evidence", "score", "run"]
+Kind = Literal["model", "fit", "samples", "probe", "prepared", "trial", "evidence", "score", "run"]
 
 
 def canonical(value: object) -> str:

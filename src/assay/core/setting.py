@@ -67,12 +67,14 @@ class Setting:
     kind: Literal["image", "table", "tokens"]
     question: Question  # how this environment asks, unless told otherwise
     classes: tuple[str, ...] = ()
+    informative: tuple[int, ...] | None = None  # features that may have an effect, flat; None: nobody says
     background: Tensor | None = None  # the true baseline, shape of one sample: where a feature has no effect
     reference: Reference | None = None
     recipe: Recipe | None = None
     outputs: Literal["logits", "probabilities", "value"] = "logits"  # what the model answers with
     differentiable: bool = True
     forward: Callable[[Tensor], Tensor] | None = None  # equal to the model, faster, without gradients
+    sibling: nn.Module | None = None  # another model for the same samples: the one this was made from, for example
     picture: Callable[[Tensor], Tensor] | None = None  # samples as RGB pictures in 0..1; None: they are stretched to it
     hints: Mapping[str, str] = field(default_factory=dict)  # for example the layer a method is usually hung on
 
@@ -82,4 +84,6 @@ class Setting:
             reference = Reference(reference.x.to(device, dtype), reference.label.to(device))
         background = None if self.background is None else self.background.to(device, dtype)
         # Module.to works in place: a copy keeps this setting what it is.
-        return replace(self, model=deepcopy(self.model).to(device, dtype), background=background, reference=reference)
+        model = deepcopy(self.model).to(device, dtype)
+        sibling = None if self.sibling is None else deepcopy(self.sibling).to(device, dtype)
+        return replace(self, model=model, sibling=sibling, background=background, reference=reference)

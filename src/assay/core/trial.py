@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 import torch
 from torch import Generator, Tensor
@@ -50,6 +51,12 @@ class Scene:
         return generator(*self.stream, purpose)
 
 
+class Explain(Protocol):
+    """The method of a trial with its question, to be asked again."""
+
+    def __call__(self, x: Tensor, target: Tensor, setting: Setting) -> Tensor: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Trial:
     """An attribution of some samples."""
@@ -57,6 +64,8 @@ class Trial:
     scene: Scene
     attribution: Tensor  # raw and signed, as the method returned it
     probe: Mapping[str, Tensor] = field(default_factory=dict)  # what the metric's probe() found
+    prepared: Mapping[str, Tensor] = field(default_factory=dict)  # what the metric's prepare() found
+    explain: Explain | None = None  # None where the attribution was given as numbers
 
     @cached_property
     def map(self) -> Tensor:
@@ -66,6 +75,19 @@ class Trial:
     @property
     def effect(self) -> Tensor:
         return self.scene.effect
+
+    def again(self, x: Tensor | None = None, target: Tensor | None = None, setting: Setting | None = None) -> Tensor:
+        """The same method about other inputs, other classes or another model, raw as it answers.
+
+        ``x`` (K * B, *entries) may hold every sample K times, and ``target`` then (K * B,), too. Random numbers are
+        those of the first answer, so that a difference has no other cause. A method that fits is fitted again to
+        another model.
+        """
+        if self.explain is None:
+            raise NotApplicable("needs to ask the method again, and this attribution was given as numbers")
+        x = self.scene.samples.x if x is None else x
+        target = self.scene.target.repeat(len(x) // len(self)) if target is None else target
+        return self.explain(x, target, self.scene.setting if setting is None else setting)
 
     def __len__(self) -> int:
         return len(self.scene.samples)

@@ -94,6 +94,7 @@ class TabularRule:
             kind="table",
             question=self._question(),
             classes=tuple(f"class {c}" for c in range(self.classes)),
+            informative=tuple(range(self.informative)),
             background=torch.zeros(self.d),
             reference=self._training_rows(seed),
             recipe=Recipe(self._trained),

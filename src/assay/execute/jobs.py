@@ -90,12 +90,34 @@ class ProbeJob:
 
 
 @dataclass(frozen=True)
+class PrepareJob:
+    """Let a metric look at a method's attribution of the reference rows, once."""
+
+    key: str
+    place: Place
+    model: str
+    method: Spec
+    question: Question
+    fit: str
+    metric: Spec
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return _keys(self.model, self.fit)
+
+    @property
+    def makes(self) -> tuple[Made, ...]:
+        return (("prepared", self.key),)
+
+
+@dataclass(frozen=True)
 class Judging:
     """One metric to be applied to a trial."""
 
     key: str
     metric: Spec
     probe: str  # key, empty for a metric without a probe
+    prepared: str = ""  # key, empty for a metric that prepares nothing
 
 
 @dataclass(frozen=True)
@@ -114,8 +136,8 @@ class TrialJob:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        probes = (judging.probe for judging in self.judgings)
-        return _keys(self.model, self.fit, *probes, self.key if self.known else "")
+        inputs = (key for judging in self.judgings for key in (judging.probe, judging.prepared))
+        return _keys(self.model, self.fit, *inputs, self.key if self.known else "")
 
     @property
     def makes(self) -> tuple[Made, ...]:
@@ -128,7 +150,7 @@ class TrialJob:
         return replace(self, judgings=left, known=True) if left and len(left) < len(self.judgings) else None
 
 
-Job = ModelJob | SamplesJob | FitJob | ProbeJob | TrialJob
+Job = ModelJob | SamplesJob | FitJob | ProbeJob | PrepareJob | TrialJob
 
 
 def _keys(*keys: str) -> tuple[str, ...]:

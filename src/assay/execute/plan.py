@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from assay.core.question import Question
 from assay.core.registry import card
 from assay.core.spec import Spec, walk
-from assay.execute.jobs import FitJob, Job, Judging, ModelJob, ProbeJob, SamplesJob, TrialJob
+from assay.execute.jobs import FitJob, Job, Judging, ModelJob, PrepareJob, ProbeJob, SamplesJob, TrialJob
 from assay.store.store import Store
 from assay.study import grid, keys
 from assay.study.grid import Cell
@@ -53,7 +53,7 @@ class _Planner:
 
     def ordered(self) -> Iterator[Job]:
         # Shared things first: they open the way for many others. The sort is stable.
-        rank = {ModelJob: 0, SamplesJob: 1, FitJob: 1, ProbeJob: 1, TrialJob: 2}
+        rank = {ModelJob: 0, SamplesJob: 1, FitJob: 1, ProbeJob: 1, PrepareJob: 2, TrialJob: 3}
         return iter(sorted(self.jobs.values(), key=lambda job: rank[type(job)]))
 
     def missing(self, key: str) -> bool:
@@ -72,12 +72,13 @@ class _Planner:
             return False
         model = self.model(cell.place)
         question = cell.method.question
-        fit = "" if known else self.fit(cell, model)
+        again = any(_asks_the_method(metric.spec) for metric, _ in missing)
+        fit = self.fit(cell, model) if again or not known else ""
         before = self.jobs.get(key)  # the same place and method under another label, perhaps with other metrics
         judgings = before.judgings if isinstance(before, TrialJob) else ()
         planned = {judging.key for judging in judgings}
         judgings += tuple(
-            Judging(found, metric.spec, self.probe(cell, metric, block, model))
+            Judging(found, metric.spec, self.probe(cell, metric, block, model), self.prepared(cell, metric, model))
             for metric, found in missing
             if found not in planned
         )
@@ -108,10 +109,23 @@ class _Planner:
             self.jobs[key] = ProbeJob(key, cell.place, model, metric.spec, question, block)
         return key
 
+    def prepared(self, cell: Cell, metric: Entry, model: str) -> str:
+        if "prepare" not in card("metrics", metric.spec.name).calls:
+            return ""
+        key, question = cell.prepared(metric), cell.method.question
+        if self.missing(key):
+            fit = self.fit(cell, model)
+            self.jobs[key] = PrepareJob(key, cell.place, model, cell.method.spec, question, fit, metric.spec)
+        return key
+
     def samples(self, place: Place, count: int) -> None:
         key = keys.samples_key(place, count)
         if self.missing(key):
             self.jobs[key] = SamplesJob(key, place, self.model(place), count)
+
+
+def _asks_the_method(metric: Spec) -> bool:
+    return "method" in dict(card("metrics", metric.name).facts).get("needs", ())
 
 
 def _fits(method: Spec) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import cast
 
 import torch
@@ -11,12 +11,12 @@ from torch import Tensor
 
 from assay.core.errors import NotApplicable
 from assay.core.machine import Machine
-from assay.core.protocols import Fitted, Method, Promising
+from assay.core.protocols import Fitted, Method, Preparing, Probing, Promising
 from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.rng import Key
 from assay.core.setting import Samples, Setting
-from assay.core.trial import baseline_for, check_attribution, targets_for
+from assay.core.trial import Scene, Trial, baseline_for, check_attribution, targets_for
 
 
 def pose(setting: Setting, samples: Samples, question: Question, stream: Key, machine: Machine) -> Query:
@@ -61,13 +61,67 @@ def gap(attribution: Tensor, promised: Tensor) -> Tensor:
     return attribution.double().flatten(1).sum(dim=1) - promised
 
 
-def fit(method: Fitted, setting: Setting, question: Question, stream: Key, machine: Machine) -> dict[str, Tensor]:
-    """What the method finds in the reference rows."""
+@dataclass(frozen=True, eq=False)
+class Explainer:
+    """A method with the query it answered, to be asked again about other inputs, classes or models."""
+
+    method: Method
+    query: Query
+    fit_stream: Key
+
+    def __call__(self, x: Tensor, target: Tensor, setting: Setting) -> Tensor:
+        before, copies = self.query, len(x) // len(self.query.x)
+        baseline = baseline_for(setting, before.question.baseline, x)
+        fitted = before.fitted
+        if hasattr(self.method, "fit") and setting is not before.setting:
+            fitted = fit(cast(Fitted, self.method), setting, before.question, self.fit_stream, before.machine)
+        query = replace(before, setting=setting, x=x, target=target, baseline=baseline, fitted=fitted)
+        return attribute_within(self.method, replace(query, indices=before.indices * copies))[0]
+
+
+def explainer(method: Method, query: Query, fit_stream: Key) -> Explainer | None:
+    """None for attributions that were given as numbers: nobody can be asked again."""
+    return None if _given(method) else Explainer(method, query, fit_stream)
+
+
+def trial(metric: object, method: Method, query: Query, scene: Scene, attribution: Tensor) -> Trial:
+    """What a metric judges outside of a study: probe, preparation and all; in a study they are artifacts."""
+    probe = metric.probe(scene) if isinstance(metric, Probing) else {}
+    prepared = {}
+    fit_stream = ("fit", *query.stream[1:-1])  # a fit sees no evaluated sample
+    if isinstance(metric, Preparing):
+        rows = reference_samples(query.setting, "prepare")
+        asked = replace(pose(query.setting, rows, query.question, query.stream, query.machine), fitted=query.fitted)
+        whole = replace(scene, samples=rows, target=asked.target)
+        prepared = prepare(metric, method, asked, whole)
+    return Trial(scene, attribution, probe, prepared, explainer(method, query, fit_stream))
+
+
+def prepare(metric: Preparing, method: Method, query: Query, scene: Scene) -> dict[str, Tensor]:
+    """What the metric finds in the method's attribution of the reference rows; ``query`` and ``scene`` are theirs."""
+    if _given(method):
+        raise NotApplicable("needs attributions of the reference rows, and those of the samples alone were given")
+    return metric.prepare(Trial(scene, attribute_within(method, query)[0]))
+
+
+def reference_samples(setting: Setting, purpose: str) -> Samples:
+    """The reference rows as samples, in tensors of their own."""
     reference = setting.reference
     if reference is None:
-        raise NotApplicable("needs reference data to fit, and this environment has none")
-    rows = Samples(reference.x, reference.label, None, tuple(range(len(reference.x)))).copy()
+        raise NotApplicable(f"needs reference data to {purpose}, and this environment has none")
+    return Samples(reference.x, reference.label, None, tuple(range(len(reference.x)))).copy()
+
+
+def fit(method: Fitted, setting: Setting, question: Question, stream: Key, machine: Machine) -> dict[str, Tensor]:
+    """What the method finds in the reference rows."""
+    rows = reference_samples(setting, "fit")
     return method.fit(pose(setting, rows, question, stream, machine))
+
+
+def _given(method: object) -> bool:
+    """True for numbers from a file, also inside a combinator."""
+    inside = (getattr(method, field.name) for field in fields(method)) if is_dataclass(method) else ()
+    return bool(getattr(method, "given", False)) or any(_given(value) for value in inside if is_dataclass(value))
 
 
 def _budgets(machine: Machine, tries: int = 4) -> Iterator[Machine]:

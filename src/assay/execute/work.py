@@ -11,14 +11,25 @@ import numpy as np
 import torch
 
 from assay.core.evidence import Evidence
-from assay.core.protocols import Probing
+from assay.core.protocols import Preparing, Probing
+from assay.core.query import Query
 from assay.core.records import Record
+from assay.core.setting import Samples
 from assay.core.trial import Trial
 from assay.execute import models
 from assay.execute.desk import Desk, numpy_arrays
-from assay.execute.jobs import FitJob, Job, Judging, ModelJob, ProbeJob, SamplesJob, TrialJob
+from assay.execute.jobs import FitJob, Job, Judging, ModelJob, PrepareJob, ProbeJob, SamplesJob, TrialJob
 from assay.execute.outcome import Made, outcome, require
-from assay.execute.trial import attribute_within, fit, gap, pose, promise
+from assay.execute.trial import (
+    attribute_within,
+    explainer,
+    fit,
+    gap,
+    pose,
+    prepare,
+    promise,
+    reference_samples,
+)
 from assay.study.keys import Block
 
 Records = Mapping[str, Record]
@@ -35,6 +46,8 @@ def perform(job: Job, records: Records, desk: Desk) -> Iterator[Record]:
             yield outcome("fit", job.key, lambda: _fit(job, records, desk), desk.save)
         case ProbeJob():
             yield outcome("probe", job.key, lambda: _probe(job, records, desk), desk.save)
+        case PrepareJob():
+            yield outcome("prepared", job.key, lambda: _prepare(job, records, desk), desk.save)
         case TrialJob():
             yield from _trial(job, records, desk)
 
@@ -68,8 +81,8 @@ def _fit(job: FitJob, records: Records, desk: Desk) -> Made:
     if not hasattr(method, "fit"):
         return Made({}, {})  # a combinator around a method that fits nothing
     setting = desk.setting(job.place, job.model, records)
-    stream = ("fit", str(job.method), *job.place.fit_stream)
-    return Made(numpy_arrays(fit(method, setting, job.question, stream, desk.machine)), {"method": str(job.method)})
+    found = fit(method, setting, job.question, _fit_stream(job), desk.machine)
+    return Made(numpy_arrays(found), {"method": str(job.method)})
 
 
 def _probe(job: ProbeJob, records: Records, desk: Desk) -> Made:
@@ -81,6 +94,16 @@ def _probe(job: ProbeJob, records: Records, desk: Desk) -> Made:
     return Made(
         numpy_arrays(metric.probe(scene)), {"metric": str(job.metric), "block": [job.block.start, job.block.stop]}
     )
+
+
+def _prepare(job: PrepareJob, records: Records, desk: Desk) -> Made:
+    metric = desk.component("metrics", job.metric)
+    assert isinstance(metric, Preparing)
+    setting = desk.setting(job.place, job.model, records)
+    rows = reference_samples(setting, "prepare")
+    scene = desk.scene(job.place, setting, rows, job.question, job.metric)
+    found = prepare(metric, desk.component("methods", job.method), _query(job, rows, records, desk), scene)
+    return Made(numpy_arrays(found), {"metric": str(job.metric), "method": str(job.method)})
 
 
 def _trial(job: TrialJob, records: Records, desk: Desk) -> Iterator[Record]:
@@ -98,12 +121,7 @@ def _trial(job: TrialJob, records: Records, desk: Desk) -> Iterator[Record]:
 
 def _attribute(job: TrialJob, records: Records, desk: Desk) -> Made:
     method = desk.component("methods", job.method)
-    setting = desk.setting(job.place, job.model, records)
-    fitted = desk.tensors(require(records, job.fit)) if job.fit else {}
-    stream = ("method", str(job.method), *job.place.stream)
-    query = replace(
-        pose(setting, desk.samples(job.place, job.block), job.question, stream, desk.machine), fitted=fitted
-    )
+    query = _query(job, desk.samples(job.place, job.block), records, desk)
     attribution, halved = attribute_within(method, query)
     promised = promise(method, query)
     data = {
@@ -128,9 +146,26 @@ def _judge(job: TrialJob, judging: Judging, trial: Record, records: Records, des
     samples = desk.samples(job.place, job.block)
     scene = desk.scene(job.place, setting, samples, job.question, judging.metric)
     probe = desk.tensors(require(records, judging.probe)) if judging.probe else {}
-    evidence: Evidence = metric(Trial(scene, attribution, probe))
+    prepared = desk.tensors(require(records, judging.prepared)) if judging.prepared else {}
+    explain = None
+    if "method" in getattr(metric, "needs", ()):
+        query = _query(job, scene.samples, records, desk)
+        explain = explainer(desk.component("methods", job.method), query, _fit_stream(job))
+    evidence: Evidence = metric(Trial(scene, attribution, probe, prepared, explain))
     _check_evidence(evidence, len(samples))
     return Made(evidence.to_arrays(), {"metric": str(judging.metric), "trial": job.key})
+
+
+def _query(job: PrepareJob | TrialJob, samples: Samples, records: Records, desk: Desk) -> Query:
+    """The question as it is put to the method, with what its fit found."""
+    setting = desk.setting(job.place, job.model, records)
+    stream = ("method", str(job.method), *job.place.stream)
+    fitted = desk.tensors(require(records, job.fit)) if job.fit else {}
+    return replace(pose(setting, samples, job.question, stream, desk.machine), fitted=fitted)
+
+
+def _fit_stream(job: FitJob | TrialJob) -> tuple[str | int, ...]:
+    return ("fit", str(job.method), *job.place.fit_stream)
 
 
 def _check_evidence(evidence: Evidence, count: int) -> None:

@@ -22,6 +22,48 @@ def places(order: Tensor) -> Tensor:
     return torch.empty_like(order).scatter_(-1, order, count.expand_as(order))
 
 
+def average_ranks(values: Tensor) -> Tensor:
+    """Ranks 1, ..., P over the last dimension (..., P), float64, smallest first; equal values share their average."""
+    ordered, order = values.sort(dim=-1)
+    place = torch.arange(1, values.shape[-1] + 1, device=values.device, dtype=torch.float64).expand(values.shape)
+    rises = ordered[..., 1:] != ordered[..., :-1]
+    edge = torch.ones_like(ordered[..., :1], dtype=torch.bool)
+    first = place.where(torch.cat([edge, rises], dim=-1), 0.0).cummax(dim=-1).values
+    last = place.where(torch.cat([rises, edge], dim=-1), torch.inf).flip(-1).cummin(dim=-1).values.flip(-1)
+    return torch.empty_like(first).scatter_(-1, order, (first + last) / 2)
+
+
+def spearman(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+    """Rank correlation over the last dimension, and where it is defined: it is not, and 0, where a side is constant."""
+    none = torch.zeros((), dtype=torch.float64, device=left.device)
+    return pearson(average_ranks(left), average_ranks(right), none, none)
+
+
+def spearman_ceiling(values: Tensor) -> Tensor:
+    """The largest rank correlation with ``values`` (..., P) that something without ties can have; 0 if constant.
+
+    Equal values share a rank, which a side without ties cannot follow: the best is the ratio of the two spreads.
+    """
+    count = values.shape[-1]
+    spread = (average_ranks(values) - (count + 1) / 2).square().sum(dim=-1)
+    return (spread / max(1.0, count * (count**2 - 1) / 12)).sqrt()
+
+
+def among_largest(values: Tensor, count: Tensor, ties: str) -> Tensor:
+    """How surely (B, P) a feature is among the ``count`` (B,) largest of ``values`` (B, P), float64.
+
+    0 or 1 where equal values go by reading order ("stable"). Where they go at random ("random"), the features that tie
+    for the last places share them evenly: a chance, so that a sum over features is the mean over all outcomes.
+    """
+    count = count[:, None]
+    if ties == "stable":
+        return (places(descending(values)) < count).double()
+    last = values.sort(dim=1, descending=True).values.gather(1, (count - 1).clamp(min=0))
+    above, tied = values > last, values == last
+    left = count - above.sum(dim=1, keepdim=True)
+    return above.double() + tied * left.double() / tied.sum(dim=1, keepdim=True)
+
+
 def nested_sums(values: Tensor, orders: Tensor, sizes: Tensor) -> Tensor:
     """Sums (B, R, S) of ``values`` (B, P) over the first N features of each order (R, P), for every N of ``sizes``.
 

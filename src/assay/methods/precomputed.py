@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from zipfile import BadZipFile
 
 import numpy as np
@@ -21,6 +21,8 @@ from assay.core.spec import File
 @dataclass(frozen=True)
 class Precomputed:
     """Rows of an array in an .npz file: row i is the attribution of sample i, in the input's or the features' shape."""
+
+    given: ClassVar[bool] = True  # numbers of these samples alone: it cannot be asked about others
 
     path: File  # the .npz file
     array: str = "attribution"  # the array's name in the file

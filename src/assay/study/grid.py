@@ -32,6 +32,9 @@ class Cell:
     def probe(self, metric: Entry, block: Block) -> str:
         return keys.probe_key(self.place, metric.spec, self.method.question.target, block)
 
+    def prepared(self, metric: Entry) -> str:
+        return keys.prepared_key(self.place, self.method.spec, self.method.question, metric.spec)
+
     def evidence(self, metric: Entry, block: Block) -> str:
         return keys.evidence_key(self.trial(block), metric.spec)
 

@@ -93,6 +93,10 @@ def probe_key(place: Place, metric: Spec, target: str | None, block: Block) -> s
     )
 
 
+def prepared_key(place: Place, method: Spec, question: Question, metric: Spec) -> str:
+    return _key("prepared", **_asked(place, method, question), metric=identity("metrics", metric))
+
+
 def evidence_key(trial: str, metric: Spec) -> str:
     return _key("evidence", trial=trial, metric=identity("metrics", metric))
 

@@ -1,19 +1,14 @@
-"""All wrong versions."""
+"""All wrong versions: the lists MUTANTS of the files ``*_mutants.py`` in this folder."""
 
 from __future__ import annotations
 
-from contracts.mutants import (
-    completeness_mutants,
-    exchange_mutants,
-    modulo_mutants,
-    sensitivity_n_mutants,
-    soft_mutants,
-)
+from importlib import import_module
+from pathlib import Path
 
-MUTANTS = [
-    *soft_mutants.MUTANTS,
-    *exchange_mutants.MUTANTS,
-    *modulo_mutants.MUTANTS,
-    *sensitivity_n_mutants.MUTANTS,
-    *completeness_mutants.MUTANTS,
+from contracts.mutants.mutant import Mutant
+
+MODULES = sorted(path.stem for path in Path(__file__).parent.glob("*_mutants.py") if not path.stem.startswith("test_"))
+
+MUTANTS: list[Mutant] = [
+    mutant for module in MODULES for mutant in import_module(f"contracts.mutants.{module}").MUTANTS
 ]

@@ -1,0 +1,96 @@
+"""Algorithms 1 and 3 of Li et al. (2024): soundness by adding features, highest attribution first.
+
+Rows are cases (..., d + 1): performance without any feature, with the first, the first two, ... in the order of the
+attribution (..., d), which never rises along a row. ``ends`` (..., d) says after which features a step ends; features
+without attribution belong to no step.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def one_by_one(performance: Tensor, attribution: Tensor) -> Tensor:
+    """A step is one feature."""
+    return (attribution > 0).expand(performance[..., 1:].shape)
+
+
+def by_area(performance: Tensor, attribution: Tensor, size: int) -> Tensor:
+    """A step is ``size`` features."""
+    return _aligned(one_by_one(performance, attribution), size)
+
+
+def by_mass(performance: Tensor, attribution: Tensor, steps: int) -> Tensor:
+    """A step ends with the feature that completes another 1 / ``steps`` of all attribution."""
+    total = attribution.sum(dim=-1, keepdim=True).clamp(min=1)
+    done = attribution.cumsum(dim=-1) * steps // total
+    before = torch.cat([torch.zeros_like(done[..., :1]), done[..., :-1]], dim=-1)
+    return one_by_one(performance, attribution) & (done > before)
+
+
+def by_halves(performance: Tensor, attribution: Tensor, size: int, least_rise: float) -> Tensor:
+    """A step is ``size`` features; one that raises performance is taken back and done in two halves, and so on.
+
+    ``size`` is a power of two. Only steps that raise nothing stay longer than one feature.
+    """
+    named = one_by_one(performance, attribution)
+    ends = _aligned(named, size)
+    split = torch.ones_like(ends)  # features whose step is still worth halving
+    while size > 1:
+        split = split & (_rise(performance, _aligned(named, size)) >= least_rise)
+        size //= 2
+        ends = ends | (_aligned(named, size) & split)
+    return ends
+
+
+def claimed_soundness(performance: Tensor, attribution: Tensor, ends: Tensor, least_rise: float, start: float) -> Tensor:
+    """What Algorithm 1 returns when it stops after each feature (..., d); it can stop where a step ends.
+
+    All attribution of a step that raises performance by less than ``least_rise`` is false. Steps up to which
+    performance is at most ``start`` are never false; below 0 there are none.
+    """
+    lasting = _next(performance[..., 1:], ends) > start
+    false = torch.where((_rise(performance, ends) < least_rise) & lasting, attribution, 0)
+    return 1 - share_so_far(false, attribution)
+
+
+def share_so_far(part: Tensor, attribution: Tensor) -> Tensor:
+    """The share (..., d) of ``part`` in the attribution of the features so far; 0 before there is any."""
+    whole = attribution.cumsum(dim=-1)
+    return torch.where(whole > 0, part.cumsum(dim=-1).double() / whole.clamp(min=1), 0.0)
+
+
+def levels_reached(levels: Tensor, ends: Tensor) -> Tensor:
+    """How many whole-numbered ``levels`` (..., d + 1) of performance are first reached by the step that ends here.
+
+    Algorithm 1 stops there for each of these levels. Performance must never fall along a row.
+    """
+    return torch.where(ends, _rise(levels, ends), 0)
+
+
+def _aligned(named: Tensor, size: int) -> Tensor:
+    """Ends after every ``size``-th feature and after the last one that is ``named``."""
+    place = torch.arange(1, named.shape[-1] + 1, device=named.device)
+    return named & ((place % size == 0) | (place == named.sum(dim=-1, keepdim=True)))
+
+
+def _rise(performance: Tensor, ends: Tensor) -> Tensor:
+    """By how much (..., d) performance is higher after a feature's step than before it."""
+    return _next(performance[..., 1:], ends) - _last(performance[..., :-1], ends)
+
+
+def _next(after: Tensor, ends: Tensor) -> Tensor:
+    """``after`` (..., d) at the end of each feature's step."""
+    place = torch.arange(ends.shape[-1], device=ends.device)
+    later = torch.where(ends, place, ends.shape[-1] - 1)
+    at = later.flip(-1).cummin(dim=-1).values.flip(-1)
+    return after.expand(ends.shape).gather(-1, at)
+
+
+def _last(before: Tensor, ends: Tensor) -> Tensor:
+    """``before`` (..., d) at the first feature of each feature's step."""
+    place = torch.arange(ends.shape[-1], device=ends.device)
+    starts = torch.cat([torch.ones_like(ends[..., :1]), ends[..., :-1]], dim=-1)
+    at = torch.where(starts, place, 0).cummax(dim=-1).values
+    return before.expand(ends.shape).gather(-1, at)

@@ -1,0 +1,58 @@
+"""Top-k precision (Katakam, 2026)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+
+from assay.core.errors import NotApplicable, SpecError
+from assay.core.evidence import Evidence
+from assay.core.trial import Trial
+from assay.kit.ranks import among_largest
+from assay.metrics._pair import pair
+from assay.metrics._rows import rows
+
+
+@dataclass(frozen=True)
+class TopK:
+    """Share of the k largest attributions that are among the k largest effects.
+
+    Where fewer than k features have an effect, effects tie at 0 and the rule for ties fills the set: see
+    ``precision_at_support``, which needs no filling. The paper's rule is not known. Ours: ties at random, of the map
+    and of the truth independently, and the value is the mean over all outcomes. Stable ties reward a constant map
+    wherever the first features are the ones with an effect. Undefined where all effects of a sample are equal.
+    """
+
+    k: int | None = None  # features in each set; None: as many as may have an effect, where the environment says so
+    absolute: bool = True  # compare sizes, as the paper does; otherwise signed attribution with signed effect
+    ties: Literal["stable", "random"] = "random"  # equal values: in reading order, or the mean over random orders
+
+    higher_is_better: ClassVar[bool] = True
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    ideal: ClassVar[float] = 1.0
+    needs: ClassVar[tuple[str, ...]] = ("truth",)
+    paper: ClassVar[str] = "AGOP-IxG (Katakam, 2026), section 4.3; arXiv:2605.15700"
+
+    def __post_init__(self) -> None:
+        if self.k is not None and self.k < 1:
+            raise SpecError(f"top_k: k={self.k} must be at least 1.")
+
+    def __call__(self, trial: Trial) -> Evidence:
+        claimed, true = pair(trial, self.absolute)
+        k = self._k(trial)
+        if k >= claimed.shape[1]:
+            raise NotApplicable(f"needs more than k={k} features: the largest {k} are all there are")
+        count = torch.full((len(trial),), k, device=claimed.device)
+        both = among_largest(claimed, count, self.ties) * among_largest(true, count, self.ties)
+        defined = true.amax(dim=1) > true.amin(dim=1)
+        return rows(value=(both.sum(dim=1) / k).where(defined, 0.0), defined=defined)
+
+    def _k(self, trial: Trial) -> int:
+        if self.k is not None:
+            return self.k
+        informative = trial.scene.setting.informative
+        if not informative:
+            raise NotApplicable("needs k, as in top_k(k=5): this environment does not say which features may count")
+        return len(informative)
