@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["AssayError", "NotApplicable", "assert_faithful", "attribute", "environment", "run"]
+__all__ = ["AssayError", "NotApplicable", "assert_faithful", "attribute", "environment", "evaluate", "run"]
 
 
 def __getattr__(name: str) -> Any:

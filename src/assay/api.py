@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
-from assay.core.adapt import adapt
-from assay.core.build import build, describe
-from assay.core.evidence import Score, mean_score
+from assay.attributed import Attributed
+from assay.core.build import describe, method_named, named
 from assay.core.machine import Machine
-from assay.core.protocols import Environment, Method, Metric, Trained
-from assay.core.query import Query
+from assay.core.protocols import Environment, Method, Trained
 from assay.core.question import Question
-from assay.core.registry import resolve
-from assay.core.setting import Samples, Setting
-from assay.core.spec import Spec, Value
-from assay.core.trial import Scene, per_feature
+from assay.core.setting import Reference, Samples, Setting
+from assay.core.spec import Value
+from assay.environments.own import own_setting
+from assay.evaluation import Evaluation, predictions
+from assay.evaluation import evaluate as judge_all
 from assay.execute.run import run as run_study
 from assay.execute.trial import attribute as answer
-from assay.execute.trial import fit, gap, pose, promise, trial
+from assay.execute.trial import fit, pose, promise
 from assay.report.board import Result, result
 from assay.store.store import Store
 from assay.study.shelf import find
@@ -32,113 +32,18 @@ from assay.study.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
-    from PIL.Image import Image
 
 # A process of somebody else's: its allocator hands large buffers back to the system after every call, so that many
 # small calls are up to five times faster than few large ones. (Our own processes keep pages: core/pages.py.)
 HERE = Machine(memory=2**26)
+METHODS = ("gradient", "input_x_gradient", "integrated_gradients", "smoothed(of=gradient())", "random_map")
+METRICS = ("insertion", "deletion", "sensitivity_n")
 Array = npt.NDArray[np.generic]
 
 
 def environment(name: str, **params: Value) -> Environment:
     """An environment by name or spec, for example ``environment("color_count", side=64, unseen=False)``."""
-    return _component("environments", name, params)  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """A metric's answer: per sample, over the set, and the curve where the metric has one."""
-
-    metric: str
-    score: Score
-    per_sample: Array | None  # None for metrics of a whole set
-    defined: npt.NDArray[np.bool_]
-    curve: Array | None
-
-    @property
-    def value(self) -> float | None:
-        return self.score.value
-
-    def __repr__(self) -> str:
-        value = "undefined" if self.value is None else f"{self.value:.4f}"
-        return f"{self.metric}: {value} ({self.score.defined} of {self.score.count} samples)"
-
-
-@dataclass(frozen=True, eq=False)
-class Attributed:
-    """An attribution of some samples of an environment."""
-
-    method: str
-    solver: Any  # the method itself
-    query: Query  # what it was asked
-    samples: Samples
-    attribution: Tensor
-    place: tuple[str | int, ...]  # environment and seeds: what randomness depends on
-    promised: Tensor | None = None  # (B,) what the attribution should add up to, where the method says so
-
-    @property
-    def setting(self) -> Setting:
-        return self.query.setting
-
-    @property
-    def question(self) -> Question:
-        return self.query.question
-
-    @property
-    def gap(self) -> Tensor | None:
-        """(B,) how far the attribution is from adding up to what the method promises."""
-        return None if self.promised is None else gap(self.attribution, self.promised)
-
-    @property
-    def map(self) -> Tensor:
-        """One number per feature."""
-        return per_feature(self.attribution, self.setting.features)
-
-    def score(self, metric: str | Metric, **params: Value) -> Scored:
-        """Judge it: ``score("f1", sign="positive")``, ``score("insertion")``, ``score(my_metric)``."""
-        judge, name = _named("metrics", metric, params)
-        stream = ("metric", str(describe(judge)), *self.place)
-        scene = Scene(self.setting, self.samples, self.question, self.query.target, stream, HERE)
-        evidence = judge(trial(judge, self.solver, self.query, scene, self.attribution))
-        found = getattr(judge, "reduce", mean_score)(evidence)
-        return Scored(name, found, evidence.rows.get("value"), evidence.defined, found.curve)
-
-    def picture(self, count: int = 4) -> Image:
-        """Input, truth and attribution side by side."""
-        from assay.report.gallery import strip
-        from assay.report.shown import Shown
-
-        some = min(count, len(self.samples))
-        truth = None if self.samples.truth is None else self.samples.truth.effect[:some].cpu().numpy()
-        names = [self.setting.classes[label] for label in self.samples.label[:some]] if self.setting.classes else []
-        maps = {self.method: self.map[:some].cpu().numpy()}
-        x = self.samples.x[:some].cpu().numpy()
-        return strip(Shown("", self.setting.kind, (), tuple(names), x, truth, maps), [self.method])
-
-    def show(self) -> Image:
-        """Two lines and a picture (shown by a notebook, or returned to be saved)."""
-        print(self)
-        return self.picture()
-
-    def _repr_png_(self) -> bytes:
-        from io import BytesIO
-
-        buffer = BytesIO()
-        self.picture().save(buffer, format="PNG")
-        return buffer.getvalue()
-
-    def __repr__(self) -> str:
-        lowest, highest = float(self.map.min()), float(self.map.max())
-        return (
-            f"{self.method} on {len(self.samples)} samples, {self.question.readout} of the {self.question.target}, "
-            f"baseline {self.question.baseline}\n"
-            f"{tuple(self.map.shape[1:])} features, from {lowest:.4g} to {highest:.4g}{self._completeness()}"
-        )
-
-    def _completeness(self) -> str:
-        if self.gap is None or self.promised is None:
-            return ""
-        return f"; completeness gap {float(self.gap.abs().sum() / self.promised.abs().sum().clamp(min=1e-300)):.2%}"
+    return named("environments", name, params)[0]  # type: ignore[no-any-return]
 
 
 def attribute(
@@ -152,8 +57,8 @@ def attribute(
 
     The numbers are those of a study with the same environment, method, question and seed.
     """
-    place = _component("environments", environment, {}) if isinstance(environment, str) else environment
-    solver, name = _method(method)
+    place = named("environments", environment)[0]
+    solver, name = method_named(method)
     setting: Setting = place.setting(seed, place.train(seed) if isinstance(place, Trained) else {})
     samples = place.sample(range(n), seed)
     where, how = (str(describe(place)), seed, seed), str(describe(solver))
@@ -197,6 +102,42 @@ def run(
     return Run(root, result(Store.open(root, create=False)))
 
 
+def evaluate(
+    model: nn.Module,
+    x: Tensor | Array,
+    target: Tensor | Array | int | None = None,
+    methods: Sequence[str | Any] = METHODS,
+    metrics: Sequence[str | Any] = METRICS,
+    *,
+    label: Tensor | Array | None = None,
+    reference: Tensor | Array | None = None,
+    readout: str = "logit",
+    outputs: str = "logits",
+    baseline: str | float = "zero",
+    memory: int = HERE.memory,
+) -> Evaluation:
+    """Score methods on a model and rows of yours, images (N, C, H, W) or tables (N, D); no truth is needed.
+
+    ``target`` is the class to explain, one for all or one per row; None explains what the model predicts. ``label`` is
+    what is true of the rows, for metrics that go by accuracy: ``target`` where it is given, else the predictions.
+    ``reference`` are training rows, for methods and metrics that look at data first. Methods and metrics are specs or
+    objects. ``print`` the result, or take its ``frame()``.
+    """
+    rows = torch.as_tensor(x)
+    known = None if reference is None else torch.as_tensor(reference).to(rows)
+    asked = Question(readout, 1.0, baseline, "predicted" if target is None else "label")  # type: ignore[arg-type]
+    setting = own_setting(model, rows, asked, outputs)
+    here = replace(HERE, device=str(rows.device), memory=memory)
+    aim = None if target is None else torch.as_tensor(target, device=rows.device).long().expand(len(rows))
+    true = torch.as_tensor(label, device=rows.device).long() if label is not None else aim
+    true = predictions(setting, rows, here) if true is None else true
+    if known is not None:
+        setting = replace(setting, reference=Reference(known, predictions(setting, known, here)))
+    solvers = dict(method_named(method)[::-1] for method in methods)
+    judges = dict(named("metrics", metric)[::-1] for metric in metrics)
+    return judge_all(setting, Samples(rows, true, None, tuple(range(len(rows)))), aim, solvers, judges, here)
+
+
 def assert_faithful(
     method: Method | str | Callable[..., Any],
     environment: Environment | str = "color_count",
@@ -208,24 +149,3 @@ def assert_faithful(
     found = attribute(environment, method, n=n).score(metric)
     assert found.value is not None, f"{metric} is undefined on all {n} samples"
     assert found.value >= gamma, f"refuted: {found} is below gamma = {gamma:g} on {environment}"
-
-
-def _component(kind: str, name: str, params: dict[str, Value]) -> Any:
-    spec = Spec.parse(name)
-    return build(kind, resolve(kind, spec.replace(**params)))
-
-
-def _named(kind: str, given: Any, params: dict[str, Value]) -> tuple[Any, str]:
-    if isinstance(given, str):
-        spec = resolve(kind, Spec.parse(given).replace(**params))
-        return build(kind, spec), str(Spec.parse(given).replace(**params))
-    return given, type(given).__name__
-
-
-def _method(given: Any) -> tuple[Any, str]:
-    if isinstance(given, str):
-        return _named("methods", given, {})
-    if isinstance(given, type) or not hasattr(type(given), "__dataclass_fields__"):
-        name = getattr(given, "__name__", type(given).__name__)
-        return adapt("methods", name, given, {}), name
-    return given, type(given).__name__

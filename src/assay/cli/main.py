@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from assay.cli import bench, check, demo, export, ls, report, run, show
+from assay.cli import bench, check, demo, evaluate, export, ls, report, run, show
 from assay.core.errors import AssayError
 from assay.core.pages import keep_pages
 
@@ -22,6 +22,7 @@ app.command("show")(show.show)
 app.command("run")(run.run)
 app.command("report")(report.report)
 app.command("export")(export.export)
+app.command("evaluate")(evaluate.evaluate)
 app.command("check")(check.check)
 app.command("bench")(bench.bench)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
+from types import MappingProxyType
 from typing import Any
 
 from assay.core.adapt import adapt
@@ -27,6 +29,22 @@ def _value(kind: str, value: Value) -> Any:
     if isinstance(value, Spec):
         return build(kind, value)
     return tuple(_value(kind, item) for item in value) if isinstance(value, tuple) else value
+
+
+def named(kind: str, given: Any, params: Mapping[str, Value] = MappingProxyType({})) -> tuple[Any, str]:
+    """A component from its spec, or as it was made by hand; and what it is called."""
+    if not isinstance(given, str):
+        return given, type(given).__name__
+    spec = Spec.parse(given).replace(**params)
+    return build(kind, resolve(kind, spec)), str(spec)
+
+
+def method_named(given: Any) -> tuple[Any, str]:
+    """The same for methods, which may also be a Captum class or a plain callable."""
+    if isinstance(given, type) or not (isinstance(given, str) or is_dataclass(given)):
+        name = getattr(given, "__name__", type(given).__name__)
+        return adapt("methods", name, given, {}), name
+    return named("methods", given)
 
 
 def describe(component: Any) -> Spec:

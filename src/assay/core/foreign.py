@@ -44,6 +44,14 @@ def _read(kind: str, target: str, name: str, path: Path, _changed: int) -> Card:
     return Card(kind, name, target, inspect.getdoc(found) or "", tuple(_params(found)), facts, source, calls, perhaps)
 
 
+def code_digest(target: str) -> str:
+    """Of the source of ``module:attr``, whatever it is."""
+    if ":" not in target:
+        raise SpecError(f"'{target}' names no code: write module:attr.")
+    path = _source_path(target.partition(":")[0], target)
+    return _source_digest(load(target), path)
+
+
 def _facts(cls: type) -> dict[str, Any]:
     """Class variables with plain values, parents first."""
     facts: dict[str, Any] = {}

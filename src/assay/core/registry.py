@@ -15,7 +15,7 @@ from typing import Any
 import assay
 from assay.core.cards import COMPUTED, REQUIRED, Card, Param, read_folder
 from assay.core.errors import AssayError, SpecError, suggest
-from assay.core.foreign import foreign_card
+from assay.core.foreign import code_digest, foreign_card
 from assay.core.shapes import as_float, fits, wants_component
 from assay.core.spec import Spec, Value
 
@@ -60,6 +60,8 @@ ALIASES: Mapping[str, str] = {
     "information_bottleneck": "iba",
     "random": "random_map",
     "pixel_flipping": "deletion",
+    "idsds": "single_deletion",
+    "sds": "single_deletion",
     "sensitivity": "sensitivity_n",
     "random_attribution": "random_map",
 }
@@ -145,6 +147,8 @@ def _resolved(kind: str, value: Value) -> Value:
 def _identified(kind: str, param: Param | None, value: Value) -> Any:
     if param is not None and param.annotation == "File":
         return _file_digest(str(value))
+    if param is not None and param.annotation == "Code":
+        return {"code": str(value), "source": code_digest(str(value))}
     inner = component_kind(kind, param)
     if isinstance(value, Spec):
         return identity(inner, value)

@@ -22,6 +22,7 @@ from assay.core.errors import SpecError
 Value: TypeAlias = Union[None, bool, int, float, str, tuple["Value", ...], "Spec"]
 
 File: TypeAlias = str  # annotates a parameter that is a path: a key holds the digest of the file's content
+Code: TypeAlias = str  # annotates a parameter that is module:attr: a key holds the digest of its source
 
 LONGEST = 10_000
 

@@ -12,7 +12,7 @@ from assay.core.evidence import Evidence, Reduce, mean_score, merge
 from assay.core.records import Record
 from assay.execute.outcome import Made, origin, outcome
 from assay.execute.rows import Row
-from assay.stats.intervals import RESAMPLES, interval, mean_curve
+from assay.stats.intervals import RESAMPLES, interval, mean_axis, mean_curve
 from assay.store.store import Store
 from assay.study import grid, keys
 from assay.study.grid import Cell
@@ -80,10 +80,11 @@ def _obstacle(
 
 def _reduced(per_seed: Sequence[Evidence], reduce: Reduce) -> Made:
     found = interval(per_seed, reduce)
-    drawn = mean_curve([reduce(evidence) for evidence in per_seed])
+    scores = [reduce(evidence) for evidence in per_seed]
+    drawn = mean_curve(scores)
     arrays: dict[str, Any] = {}
     if drawn is not None:
-        arrays = {"curve": drawn[0], "curve_defined": drawn[1], "axis": np.asarray(per_seed[0].axis["curve"])}
+        arrays = {"curve": drawn[0], "curve_defined": drawn[1], "axis": mean_axis(scores, per_seed[0].axis["curve"])}
     if found is None:
         count = sum(len(evidence) for evidence in per_seed)
         return Made({}, {"value": None, "low": None, "high": None, "per_seed": [], "count": count, "defined": 0})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import cast
 
@@ -84,9 +84,17 @@ def explainer(method: Method, query: Query, fit_stream: Key) -> Explainer | None
     return None if _given(method) else Explainer(method, query, fit_stream)
 
 
-def trial(metric: object, method: Method, query: Query, scene: Scene, attribution: Tensor) -> Trial:
+def trial(
+    metric: object,
+    method: Method,
+    query: Query,
+    scene: Scene,
+    attribution: Tensor,
+    probe: Mapping[str, Tensor] | None = None,
+) -> Trial:
     """What a metric judges outside of a study: probe, preparation and all; in a study they are artifacts."""
-    probe = metric.probe(scene) if isinstance(metric, Probing) else {}
+    if probe is None:
+        probe = metric.probe(scene) if isinstance(metric, Probing) else {}
     prepared = {}
     fit_stream = ("fit", *query.stream[1:-1])  # a fit sees no evaluated sample
     if isinstance(metric, Preparing):

@@ -1,0 +1,121 @@
+"""An attribution in memory: to be looked at and judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor
+
+from assay.core.build import describe, named
+from assay.core.evidence import Score, mean_score
+from assay.core.protocols import Metric
+from assay.core.query import Query
+from assay.core.question import Question
+from assay.core.setting import Samples, Setting
+from assay.core.spec import Value
+from assay.core.trial import Scene, per_feature
+from assay.execute.trial import gap, trial
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Array = npt.NDArray[np.generic]
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A metric's answer: per sample, over the set, and the curve where the metric has one."""
+
+    metric: str
+    score: Score
+    per_sample: Array | None  # None for metrics of a whole set
+    defined: npt.NDArray[np.bool_]
+    curve: Array | None
+
+    @property
+    def value(self) -> float | None:
+        return self.score.value
+
+    def __repr__(self) -> str:
+        value = "undefined" if self.value is None else f"{self.value:.4f}"
+        return f"{self.metric}: {value} ({self.score.defined} of {self.score.count} samples)"
+
+
+@dataclass(frozen=True, eq=False)
+class Attributed:
+    """An attribution of some samples of an environment."""
+
+    method: str
+    solver: Any  # the method itself
+    query: Query  # what it was asked
+    samples: Samples
+    attribution: Tensor
+    place: tuple[str | int, ...]  # environment and seeds: what randomness depends on
+    promised: Tensor | None = None  # (B,) what the attribution should add up to, where the method says so
+
+    @property
+    def setting(self) -> Setting:
+        return self.query.setting
+
+    @property
+    def question(self) -> Question:
+        return self.query.question
+
+    @property
+    def gap(self) -> Tensor | None:
+        """(B,) how far the attribution is from adding up to what the method promises."""
+        return None if self.promised is None else gap(self.attribution, self.promised)
+
+    @property
+    def map(self) -> Tensor:
+        """One number per feature."""
+        return per_feature(self.attribution, self.setting.features)
+
+    def score(self, metric: str | Metric, **params: Value) -> Scored:
+        """Judge it: ``score("f1", sign="positive")``, ``score("insertion")``, ``score(my_metric)``."""
+        judge, name = named("metrics", metric, params)
+        stream = ("metric", str(describe(judge)), *self.place)
+        scene = Scene(self.setting, self.samples, self.question, self.query.target, stream, self.query.machine)
+        evidence = judge(trial(judge, self.solver, self.query, scene, self.attribution))
+        found = getattr(judge, "reduce", mean_score)(evidence)
+        return Scored(name, found, evidence.rows.get("value"), evidence.defined, found.curve)
+
+    def picture(self, count: int = 4) -> Image:
+        """Input, truth and attribution side by side."""
+        from assay.report.gallery import strip
+        from assay.report.shown import Shown
+
+        some = min(count, len(self.samples))
+        truth = None if self.samples.truth is None else self.samples.truth.effect[:some].cpu().numpy()
+        names = [self.setting.classes[label] for label in self.samples.label[:some]] if self.setting.classes else []
+        maps = {self.method: self.map[:some].cpu().numpy()}
+        x = self.samples.x[:some].cpu().numpy()
+        return strip(Shown("", self.setting.kind, (), tuple(names), x, truth, maps), [self.method])
+
+    def show(self) -> Image:
+        """Two lines and a picture (shown by a notebook, or returned to be saved)."""
+        print(self)
+        return self.picture()
+
+    def _repr_png_(self) -> bytes:
+        from io import BytesIO
+
+        buffer = BytesIO()
+        self.picture().save(buffer, format="PNG")
+        return buffer.getvalue()
+
+    def __repr__(self) -> str:
+        lowest, highest = float(self.map.min()), float(self.map.max())
+        return (
+            f"{self.method} on {len(self.samples)} samples, {self.question.readout} of the {self.question.target}, "
+            f"baseline {self.question.baseline}\n"
+            f"{tuple(self.map.shape[1:])} features, from {lowest:.4g} to {highest:.4g}{self._completeness()}"
+        )
+
+    def _completeness(self) -> str:
+        if self.gap is None or self.promised is None:
+            return ""
+        return f"; completeness gap {float(self.gap.abs().sum() / self.promised.abs().sum().clamp(min=1e-300)):.2%}"

@@ -1,0 +1,89 @@
+"""``assay evaluate``: score methods on a model and data of yours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.options import Device, Dtype, Json, Memory, Threads, Workers, machine, seed_list, worker_count
+from assay.core.spec import Spec
+from assay.study.file import read
+from assay.study.study import Study
+
+METHODS = ["gradient", "input_x_gradient", "integrated_gradients", "smoothed(of=gradient())", "random_map"]
+METRICS = ["insertion", "deletion", "sensitivity_n", "single_deletion"]
+LARGEST = 64  # samples in a block
+
+
+def evaluate(
+    model: Annotated[str, typer.Option(help="module:attr, a torch module or a function that returns one.")],
+    data: Annotated[Path, typer.Option(help=".npz with x (and y, reference_x, reference_y), or .npy with x.")],
+    weights: Annotated[Path | None, typer.Option(help="A state_dict: .safetensors, or saved by torch.")] = None,
+    method: Annotated[
+        list[str], typer.Option("--method", "-m", help="A method; may be given several times.")
+    ] = METHODS,
+    metric: Annotated[
+        list[str], typer.Option("--metric", "-s", help="A metric; may be given several times.")
+    ] = METRICS,
+    target: Annotated[str, typer.Option(help="The explained class: predicted or label.")] = "predicted",
+    readout: Annotated[str, typer.Option(help="The explained number: logit, probability, margin, value.")] = "logit",
+    outputs: Annotated[str, typer.Option(help="What the model gives: logits, probabilities, value.")] = "logits",
+    baseline: Annotated[str, typer.Option(help="zero, mean, uniform or a number.")] = "zero",
+    store: Annotated[Path, typer.Option(help="Where results go.")] = Path("runs/evaluate"),
+    workers: Workers = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Evaluate at most this many rows.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Seeds of randomness; seed 0 takes rows as they stand.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be computed.")] = False,
+    device: Device = "cpu",
+    memory: Memory = "1GB",
+    threads: Threads = 1,
+    dtype: Dtype = "float32",
+    as_json: Json = False,
+) -> None:
+    """Score attribution methods on your model and your rows. Running it again resumes.
+
+    Truth is not known there, so the metrics ask the model: a method that scores well is consistent with the model's
+    answers on altered inputs, which is necessary for being right about it, and not sufficient.
+    """
+    from assay.cli.run import execute, forecast
+    from assay.core.build import named
+
+    place = Spec.of(
+        "own",
+        model=model,
+        data=str(data),
+        weights=str(weights or ""),
+        outputs=outputs,
+        readout=readout,
+        target=target,
+        baseline=_number(baseline),
+    )
+    own = named("environments", str(place))[0]
+    own.setting(0, {})  # what is wrong with model or data is told before anything runs
+    found = _study(place, min(own.rows, limit or own.rows), method, metric).narrowed(None, seed_list(seeds))
+    options = machine(device, memory, threads, dtype)
+    if dry_run:
+        forecast(found, store, options, as_json)
+    else:
+        raise typer.Exit(execute(found, store, worker_count(workers, options.memory), options, as_json))
+
+
+def block_size(count: int) -> int:
+    """The largest number of samples up to 64 that divides ``count``, since blocks are whole; all where none does."""
+    most = min(count, LARGEST)
+    return next((size for size in range(most, 7, -1) if count % size == 0), count)
+
+
+def _study(place: Spec, count: int, methods: list[str], metrics: list[str]) -> Study:
+    environment = {"use": str(place), "label": "your model", "samples": count, "block": block_size(count)}
+    table = {"title": "Your model", "environments": [environment], "methods": methods, "metrics": metrics, "gallery": 4}
+    return read(table, "evaluate", "assay evaluate")
+
+
+def _number(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text

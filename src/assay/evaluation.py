@@ -1,0 +1,171 @@
+"""Methods x metrics on a model and rows in memory: what ``assay.evaluate`` does.
+
+A study stores and resumes; this is for a notebook: nothing is written, and one cell that fails stops no other.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from assay.core.build import describe
+from assay.core.errors import NotApplicable
+from assay.core.evidence import Evidence, mean_score
+from assay.core.machine import Machine
+from assay.core.protocols import Probing
+from assay.core.query import Query
+from assay.core.setting import Samples, Setting
+from assay.core.trial import Scene
+from assay.execute.trial import attribute_within, fit, pose, trial
+from assay.stats.intervals import interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = npt.NDArray[np.generic]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One metric's answer about one method."""
+
+    method: str
+    metric: str
+    status: str  # ok, skipped or failed
+    value: float | None = None  # None: defined on no sample
+    low: float | None = None  # of the 95 % bootstrap interval over the samples
+    high: float | None = None
+    count: int = 0  # samples
+    defined: int = 0  # of these, how many the value rests on
+    reason: str = ""  # for skipped and failed
+    traceback: str = ""  # for failed
+    evidence: Evidence | None = None  # per sample: rows "value", "defined", and the metric's own
+    curve: Array | None = None
+
+    def __str__(self) -> str:
+        if self.status != "ok":
+            return self.status
+        if self.value is None:
+            return "undefined"
+        span = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
+        return f"{self.value:.3f}{span}"
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What was found, cell by cell."""
+
+    cells: tuple[Judged, ...]
+    attributions: Mapping[str, Tensor] = field(default_factory=dict)  # by method, raw
+
+    def __getitem__(self, cell: tuple[str, str]) -> Judged:
+        """``evaluation["integrated_gradients", "deletion"]``."""
+        return next(found for found in self.cells if (found.method, found.metric) == cell)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per method and metric."""
+        import pandas as pd
+
+        names = ("method", "metric", "status", "value", "low", "high", "count", "defined", "reason")
+        return pd.DataFrame([{name: getattr(cell, name) for name in names} for cell in self.cells])
+
+    def __repr__(self) -> str:
+        metrics = list(dict.fromkeys(cell.metric for cell in self.cells))
+        methods = list(dict.fromkeys(cell.method for cell in self.cells))
+        rows = [["", *metrics], *([method, *(str(self[method, metric]) for metric in metrics)] for method in methods)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        reasons = {f"{cell.status} {cell.method}, {cell.metric}: {cell.reason}" for cell in self.cells if cell.reason}
+        return "\n".join([*lines, *sorted(reasons)])
+
+
+def evaluate(
+    setting: Setting,
+    samples: Samples,
+    target: Tensor | None,
+    methods: Mapping[str, Any],
+    metrics: Mapping[str, Any],
+    machine: Machine,
+) -> Evaluation:
+    """Every metric about every method; ``target`` (B,) is the explained class, None as the setting asks."""
+    plain = pose(setting, samples, setting.question, ("method", "plain", "own", 0, 0), machine)
+    query = plain if target is None else replace(plain, target=target)
+    judges = [_Judge(name, metric, query, samples) for name, metric in metrics.items()]
+    cells: list[Judged] = []
+    attributions: dict[str, Tensor] = {}
+    for name, method in methods.items():
+        cells += _about(name, method, query, judges, attributions)
+    return Evaluation(tuple(cells), attributions)
+
+
+def _about(name: str, method: Any, query: Query, judges: Sequence[_Judge], maps: dict[str, Tensor]) -> Iterator[Judged]:
+    query = replace(query, stream=("method", str(describe(method)), *query.stream[2:]))
+    try:
+        if hasattr(method, "fit"):
+            stream = ("fit", *query.stream[1:-1])
+            query = replace(query, fitted=fit(method, query.setting, query.question, stream, query.machine))
+        maps[name] = attribute_within(method, query)[0]
+    except Exception as error:
+        yield from (_trouble(name, judge.name, error) for judge in judges)
+        return
+    for judge in judges:
+        try:
+            yield judge(name, method, query, maps[name])
+        except Exception as error:
+            yield _trouble(name, judge.name, error)
+
+
+def _trouble(method: str, metric: str, error: Exception) -> Judged:
+    if isinstance(error, NotApplicable):
+        return Judged(method, metric, "skipped", reason=str(error))
+    reason = f"{type(error).__name__}: {error}"
+    return Judged(method, metric, "failed", reason=reason, traceback="".join(traceback.format_exception(error)))
+
+
+class _Judge:
+    """A metric at these samples; what no attribution changes is asked of the model once."""
+
+    def __init__(self, name: str, metric: Any, query: Query, samples: Samples) -> None:
+        self.name, self.metric = name, metric
+        self._probe: Mapping[str, Tensor] | None = None
+        stream = ("metric", str(describe(metric)), *query.stream[2:])
+        self.scene = Scene(query.setting, samples, query.question, query.target, stream, query.machine)
+
+    def __call__(self, name: str, method: Any, query: Query, attribution: Tensor) -> Judged:
+        if self._probe is None and isinstance(self.metric, Probing):
+            self._probe = self.metric.probe(self.scene)
+        given = trial(self.metric, method, query, self.scene, attribution, self._probe)
+        evidence: Evidence = self.metric(given)
+        reduce = getattr(self.metric, "reduce", mean_score)
+        score, found = reduce(evidence), interval([evidence], reduce)
+        if found is None:
+            return Judged(name, self.name, "ok", count=len(evidence), evidence=evidence)
+        return Judged(
+            name,
+            self.name,
+            "ok",
+            found.value,
+            found.low,
+            found.high,
+            found.count,
+            found.defined,
+            evidence=evidence,
+            curve=score.curve,
+        )
+
+
+def predictions(setting: Setting, x: Tensor, machine: Machine) -> Tensor:
+    """The class that the model gives every row; 0 where it answers with a value."""
+    zeros = torch.zeros(len(x), dtype=torch.long, device=x.device)
+    if setting.outputs == "value":
+        return zeros
+    rows = Samples(x, zeros, None, tuple(range(len(x))))
+    query = pose(setting, rows, setting.question, ("own",), machine)
+    return query.outputs(x).argmax(dim=-1)

@@ -1,0 +1,149 @@
+"""Day one: a model and rows of one's own, scored from Python and from the command line."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+import assay
+from assay.cli.evaluate import block_size
+from assay.cli.main import app
+from assay.core.errors import AssayError
+from journeys import yours
+
+
+def rows(count=12, seed=0):
+    return torch.randn(count, 6, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.fixture
+def data(tmp_path):
+    np.savez(tmp_path / "rows.npz", x=rows().numpy(), y=rows()[:, :3].argmax(dim=1).numpy())
+    return tmp_path / "rows.npz"
+
+
+def command(*given):
+    return CliRunner().invoke(app, ["evaluate", "--workers", "0", *map(str, given)])
+
+
+def test_a_linear_model_s_exact_attribution_correlates_perfectly():
+    found = assay.evaluate(
+        yours.linear(), rows(), methods=["input_x_gradient", "random_map"], metrics=["sensitivity_n(readout='logit')"]
+    )
+    exact, random = found.cells
+    assert exact.value == pytest.approx(1.0, abs=1e-6)
+    assert random.high < 0.9
+    assert random.count == 12
+    assert "1.000" in repr(found)
+
+
+def test_images_targets_and_curves():
+    x = torch.rand(5, 2, 4, 4, generator=torch.Generator().manual_seed(1))
+    found = assay.evaluate(yours.pictures(), x, 1, ["input_x_gradient"], ["deletion(readout='logit', steps=4)"])
+    cell = found["input_x_gradient", "deletion(readout='logit', steps=4)"]
+    np.testing.assert_allclose(found.attributions["input_x_gradient"][:, 0].numpy(), 0)  # class 1 reads channel 1 only
+    assert cell.curve[-1] == pytest.approx(0)
+    assert cell.curve[0] == pytest.approx(float(x[:, 1].sum() / 5), rel=1e-5)
+    assert list(found.frame()["status"]) == ["ok"]
+
+
+def test_the_model_stays_as_it_was_and_may_be_in_training_mode():
+    model = torch.nn.Sequential(yours.linear(), torch.nn.Dropout(0.5)).train()
+    first, second = (assay.evaluate(model, rows(), methods=["gradient"], metrics=["insertion"]) for _ in range(2))
+    assert first.cells[0].value == second.cells[0].value
+    assert model.training
+    assert next(model.parameters()).requires_grad
+
+
+def test_what_does_not_apply_is_skipped_and_what_breaks_fails_alone():
+    def broken(model, inputs, targets):
+        raise RuntimeError("no")
+
+    found = assay.evaluate(yours.linear(), rows(), 0, ["gradient", "agop", broken], ["deletion", "f1"])
+    assert [cell.status for cell in found.cells] == ["ok", "skipped", "skipped", "skipped", "failed", "failed"]
+    assert "RuntimeError: no" in found["broken", "f1"].reason
+    assert "raise RuntimeError" in found["broken", "f1"].traceback
+    with_rows = assay.evaluate(yours.linear(), rows(), 0, ["agop"], ["deletion"], reference=rows(40, 1))
+    assert with_rows.cells[0].status == "ok"
+
+
+def test_a_probe_is_asked_once_for_all_methods():
+    calls = []
+    model = yours.linear()
+    model.register_forward_hook(lambda module, inputs, output: calls.append(len(inputs[0])))
+    metric = ["sensitivity_n(sizes=4, sets=50)"]
+    assay.evaluate(model, rows(), 0, ["constant"], metric)
+    once = sum(calls)
+    calls.clear()
+    assay.evaluate(model, rows(), 0, ["constant", "random_map", "random_squared"], metric)
+    assert sum(calls) == once
+
+
+def test_the_command_prints_a_table_and_resumes(data, tmp_path):
+    asked = ("--model", "yours:linear", "--data", data, "--store", tmp_path / "st", "-m", "gradient", "-s", "deletion")
+    first = command(*asked)
+    assert first.exit_code == 0, first.output
+    assert "your model" in first.output
+    assert "deletion" in first.output
+    again = command(*asked, "--json")
+    told = json.loads(again.output)
+    assert told["boards"][0]["methods"][0]["metrics"]["deletion"]["count"] == 12
+
+
+def test_the_command_and_python_say_the_same(data, tmp_path):
+    asked = (
+        "--model",
+        "yours:linear",
+        "--data",
+        data,
+        "--store",
+        tmp_path / "st",
+        "-m",
+        "input_x_gradient",
+        "-s",
+        "insertion",
+    )
+    told = json.loads(command(*asked, "--json").output)
+    here = assay.evaluate(yours.linear(), rows(), methods=["input_x_gradient"], metrics=["insertion"])
+    cell = told["boards"][0]["methods"][0]["metrics"]["insertion"]
+    assert cell["value"] == pytest.approx(here.cells[0].value, abs=1e-7)
+
+
+def test_weights_from_a_file_make_the_model(data, tmp_path):
+    torch.save(yours.linear().state_dict(), tmp_path / "w.pt")
+    asked = ("--data", data, "--store", tmp_path / "st", "-m", "input_x_gradient", "-s", "insertion", "--json")
+    plain = command("--model", "yours:linear", *asked)
+    restored = command("--model", "yours:moody", "--weights", tmp_path / "w.pt", *asked)
+    values = [
+        json.loads(found.output)["boards"][0]["methods"][0]["metrics"]["insertion"]["value"]
+        for found in (plain, restored)
+    ]
+    assert values[0] == values[1]
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"--model": "yours:moody"}, "makes another model every time"),
+        ({"--model": "yours:number"}, "is float, not a torch.nn.Module"),
+        ({"--model": "yours:lineal"}, "Did you mean 'linear'?"),
+        ({"--model": "linear"}, "write module:attr"),
+        ({"--data": "nowhere.npz"}, "there is no file"),
+        ({"--weights": __file__}, "does not hold the weights"),
+        ({"-m": "gradeint"}, "Did you mean 'gradient'?"),
+        ({"--readout": "loggit"}, "does not fit"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(data, tmp_path, change, words):
+    asked = {"--model": "yours:linear", "--data": str(data), "--store": str(tmp_path / "st"), **change}
+    found = command(*(part for pair in asked.items() for part in pair))
+    assert isinstance(found.exception, AssayError)
+    assert words in str(found.exception)
+
+
+@pytest.mark.parametrize("count, size", [(10, 10), (64, 64), (128, 64), (100, 50), (97, 97), (134, 134), (1, 1)])
+def test_blocks_divide_the_rows(count, size):
+    assert block_size(count) == size
+    assert count % block_size(count) == 0
