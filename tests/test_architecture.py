@@ -55,8 +55,9 @@ def forbidden(path: Path) -> Iterator[str]:
                 yield from (f"import {name.name}" for name in names if name.name.partition(".")[0] in PICKLES)
             case ast.ImportFrom(module=str(module)) if module.partition(".")[0] in PICKLES:
                 yield f"from {module} import"
-            case ast.Call(func=ast.Attribute(attr="load", value=ast.Name(id="torch"))):
-                yield "torch.load"
+            case ast.Call(func=ast.Attribute(attr="load", value=ast.Name(id="torch")), keywords=given):
+                if "weights_only=True" not in map(ast.unparse, given):
+                    yield "torch.load"
             case ast.Call(func=ast.Attribute(attr=attr, value=owner)) if attr in GLOBAL_SEEDS:
                 if RANDOM_MODULES.fullmatch(ast.unparse(owner)):
                     yield f"{ast.unparse(owner)}.{attr}"
@@ -113,6 +114,8 @@ def test_every_folder_with_code_is_a_package() -> None:
         ("torch.Generator().manual_seed(0)\nGenerator().manual_seed(seed_of(1))", []),
         ("from pickle import loads", ["from pickle import"]),
         ("model = torch.load(path)", ["torch.load"]),
+        ("model = torch.load(path, weights_only=False)", ["torch.load"]),
+        ("model = torch.load(path, weights_only=True)", []),
         ("np.load(path, allow_pickle=True)", ["allow_pickle=True"]),
     ],
 )

@@ -17,16 +17,19 @@ METRICS = ["insertion", "deletion", "sensitivity_n", "single_deletion"]
 LARGEST = 64  # samples in a block
 
 
+Model = Annotated[str, typer.Option(help="module:attr, a torch module or a function that returns one.")]
+Data = Annotated[Path, typer.Option(help=".npz with x (and y, reference_x, reference_y), or .npy with x.")]
+Weights = Annotated[Path | None, typer.Option(help="A state_dict: .safetensors, or saved by torch.")]
+Methods = Annotated[list[str], typer.Option("--method", "-m", help="A method; can be given several times.")]
+Metrics = Annotated[list[str], typer.Option("--metric", "-s", help="A metric; can be given several times.")]
+
+
 def evaluate(
-    model: Annotated[str, typer.Option(help="module:attr, a torch module or a function that returns one.")],
-    data: Annotated[Path, typer.Option(help=".npz with x (and y, reference_x, reference_y), or .npy with x.")],
-    weights: Annotated[Path | None, typer.Option(help="A state_dict: .safetensors, or saved by torch.")] = None,
-    method: Annotated[
-        list[str], typer.Option("--method", "-m", help="A method; may be given several times.")
-    ] = METHODS,
-    metric: Annotated[
-        list[str], typer.Option("--metric", "-s", help="A metric; may be given several times.")
-    ] = METRICS,
+    model: Model,
+    data: Data,
+    weights: Weights = None,
+    method: Methods = METHODS,
+    metric: Metrics = METRICS,
     target: Annotated[str, typer.Option(help="The explained class: predicted or label.")] = "predicted",
     readout: Annotated[str, typer.Option(help="The explained number: logit, probability, margin, value.")] = "logit",
     outputs: Annotated[str, typer.Option(help="What the model gives: logits, probabilities, value.")] = "logits",
@@ -50,16 +53,8 @@ def evaluate(
     from assay.cli.run import execute, forecast
     from assay.core.build import named
 
-    place = Spec.of(
-        "own",
-        model=model,
-        data=str(data),
-        weights=str(weights or ""),
-        outputs=outputs,
-        readout=readout,
-        target=target,
-        baseline=_number(baseline),
-    )
+    asked = {"outputs": outputs, "readout": readout, "target": target, "baseline": _number(baseline)}
+    place = Spec.of("own", model=model, data=str(data), weights=str(weights or ""), **asked)
     own = named("environments", str(place))[0]
     own.setting(0, {})  # what is wrong with model or data is told before anything runs
     found = _study(place, min(own.rows, limit or own.rows), method, metric).narrowed(None, seed_list(seeds))

@@ -7,14 +7,13 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any, ClassVar, Literal
 from zipfile import BadZipFile
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from assay.core.errors import SpecError
@@ -136,11 +135,7 @@ def _model(code: str, weights: str) -> nn.Module:
     found = load(code)
     made = _made(code, found)
     if weights:
-        try:
-            made.load_state_dict(_state(weights))
-        except (RuntimeError, UnpicklingError, SafetensorError) as error:
-            told = str(error).splitlines()[0]
-            raise SpecError(f"own: {weights} does not hold the weights of {code}: {told}") from None
+        _fill(made, code, weights)
     elif made is not found and not _equal(made, _made(code, found)):
         raise SpecError(f"own: {code} makes another model every time: give its weights as a file.")
     return made.float().eval().requires_grad_(False)
@@ -183,12 +178,15 @@ def _floats(array: NDArray[Any]) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32))
 
 
-def _state(path: str) -> Mapping[str, Tensor]:
+def _fill(model: nn.Module, code: str, path: str) -> None:
+    """Give the model the state_dict of a file."""
     if not Path(path).is_file():
         raise SpecError(f"own: there is no file '{path}'.")
-    if path.endswith(".safetensors"):
-        from safetensors.torch import load_file
-
-        return load_file(path)
-    found = torch.load(path, map_location="cpu", weights_only=True)
-    return found  # type: ignore[no-any-return]
+    try:
+        if path.endswith(".safetensors"):
+            model.load_state_dict(load_file(path))
+        else:
+            model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+    except Exception as error:  # of three libraries, each with errors of its own
+        told = str(error).splitlines()[0]
+        raise SpecError(f"own: {path} does not hold the weights of {code}: {told}") from error
