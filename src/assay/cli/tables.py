@@ -14,7 +14,10 @@ from assay.report.board import Board, Cell, Result, higher_is_better
 def print_result(result: Result, console: Console | None = None) -> None:
     console = console or _console()
     for board in result.boards:
-        console.print(_table(result, board))
+        if board.metrics:
+            console.print(_table(result, board))
+        else:
+            console.print(f"[bold]{escape(board.environment)}[/bold]: no metric of this study is meant for it.")
         console.print()
     for metric, verdicts in result.verdicts.items():
         gamma = verdicts[0].gamma if verdicts else 0.5
