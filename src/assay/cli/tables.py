@@ -67,7 +67,9 @@ def _text(cell: Cell, best_rank: float | None) -> str:
 
 
 def _short(value: float) -> str:
-    return f"{value:.3f}".replace("0.", ".", 1)
+    """Without the 0 before the point, where there is nothing else before it."""
+    text = f"{value:.3f}"
+    return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 
 def _print_trouble(result: Result, console: Console) -> None:
