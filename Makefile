@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS = 1
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: setup demo test test-full check format bench docs clean
+.PHONY: setup demo test test-full check check-quantus format bench docs clean
 
 setup: $(READY)
 
@@ -34,6 +34,17 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q tests/test_architecture.py
+
+# Faults of a released package, found through its own call; in environments of their own, with and without np.trapz.
+check-quantus: build/quantus-numpy23/.ready build/quantus-numpy24/.ready
+	build/quantus-numpy23/bin/python tests/quantus/run.py build
+
+build/quantus-numpy23/.ready: NUMPY := numpy<2.4
+build/quantus-numpy24/.ready: NUMPY := numpy>=2.4,<2.5
+build/quantus-%/.ready: pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check 'quantus==0.6.0' 'torch<2.14' '$(NUMPY)' -e .
+	@touch $@
 
 format: setup
 	$(BIN)/ruff format src tests examples

@@ -19,21 +19,28 @@ from assay.core.spec import Spec
 
 # Parameters that a component needs, or that save time; everything else is tried with its defaults.
 EXAMPLES = {
+    "axiom_dummy": "axiom_dummy(features=2, contexts=1)",
+    "axiom_symmetry": "axiom_symmetry(pairs=1, contexts=1)",
     "exact_integrated_gradients": "exact_integrated_gradients(limit=100)",
     "extremal_perturbation": "extremal_perturbation(iterations=8)",
     "iba": "iba(steps=4, copies=4)",
+    "infidelity": "infidelity(samples=4)",
     "input_iba": "input_iba(feature_steps=2, steps=2, copies=6, targets=6, group=3, epochs=1, batch=6, hidden=(4, 4))",
     "integrated_gradients": "integrated_gradients(steps=16)",
     "kernel_shap": "kernel_shap(samples=64)",
     "lime_image": "lime_image(segments='oracle', samples=16)",
     "lime_tabular": "lime_tabular(samples=64)",
+    "max_sensitivity": "max_sensitivity(samples=2)",
+    "parameter_randomisation": "parameter_randomisation(depths=2)",
     "precomputed": "precomputed(path='{rows}')",
     "rise": "rise(masks=16)",
+    "roar": "roar(shares=(0.5,))",
     "sensitivity_n": "sensitivity_n(sizes=4, sets=8)",
     # At color_count, noise makes logits of about 130, whose last bits move a probability by 1e-5 in float32. With 4
     # copies, 2 of the 72 samples that fill the budget contract's calls are up to 1.1e-5 off; 8 copies need 8 samples.
     "smooth_grad_cam_plus_plus": "smooth_grad_cam_plus_plus(samples=8)",
     "smoothed": "smoothed(samples=4)",
+    "soundness": "soundness(steps=12)",
 }
 FOLDER = TemporaryDirectory(prefix="assay-contracts-")
 atexit.register(FOLDER.cleanup)

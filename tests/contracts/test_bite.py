@@ -7,15 +7,17 @@ from typing import Any
 import pytest
 
 from assay.check.environment_case import EnvironmentCase
-from assay.check.fault import examine
+from assay.check.fault import examine, find
 from assay.check.method_case import MethodCase
 from assay.check.metric_case import MetricCase
 from assay.check.site import site
 from assay.check.target import CONTRACTS
-from contracts.planted import PLANTED
+from contracts.planted import PLANTED as AT_SITES
+from contracts.planted_ladder import HONEST, LADDER
 from contracts.planted_methods import PLACES, honest
 from contracts.planted_metrics import Answers, Hits, Probing
 
+PLANTED: dict[str, dict[str, tuple[Any, ...]]] = {**AT_SITES, "ladder": LADDER}
 CASES = [
     (kind, contract, wrong) for kind, plants in PLANTED.items() for contract, all_ in plants.items() for wrong in all_
 ]
@@ -27,6 +29,8 @@ def case_of(kind: str, component: Any) -> Any:
             return MethodCase("planted", component, site(PLACES.get(component, "tabular_rule")))
         case "metrics":
             return MetricCase("planted", component, site("color_count(unseen=False)"))  # where directions must hold
+        case "ladder":
+            return component.case()
     return EnvironmentCase("planted", component)
 
 
@@ -53,6 +57,14 @@ def test_every_contract_has_something_that_it_rejects(kind: str) -> None:
 def test_what_the_wrong_ones_are_made_from_is_right(component: Any) -> None:
     kind = "methods" if component is honest else "metrics"
     assert examine(case_of(kind, component), CONTRACTS[kind]) == []
+
+
+@pytest.mark.parametrize("plant", HONEST, ids=label)
+def test_what_the_wrong_ones_on_the_ladder_are_made_from_is_right(plant: Any) -> None:
+    findings = [find(plant.case(), contract) for contract in CONTRACTS["ladder"]]
+    assert [finding.contract for finding in findings if finding.faults] == []
+    tried = {finding.contract for finding in findings if finding.status == "pass"}
+    assert {"answers_on_ladder", "direction_on_linear", "batch_size", "every_sample"} <= tried
 
 
 @pytest.mark.parametrize("kind", PLANTED)

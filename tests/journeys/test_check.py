@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 
 def check(*arguments):
     script = f"from assay.cli.main import main; import sys; sys.argv[1:] = {['check', *arguments]!r}; main()"
@@ -29,6 +31,76 @@ def test_somebody_s_method_that_returns_nan_is_told_which_contract_it_breaks():
 def test_a_metric_and_an_environment_are_recognised_by_what_they_take():
     assert "(metric)" in check("counted:Probes").stdout
     assert "(environment)" in check("counted:Ward").stdout
+
+
+THEIRS = """
+import numpy as np
+
+
+class Adds:
+    \"\"\"Does the map add up to the answer, to the last bit?\"\"\"
+
+    score_direction = "higher"
+
+    def __init__(self, channels=3):
+        self.channels = channels
+
+    def __call__(self, model, x_batch, y_batch, a_batch, batch_size=64, **_):
+        import torch
+
+        assert x_batch.ndim == 2 or x_batch.shape[1] <= self.channels, "too many channels"
+        answers = model(torch.tensor(x_batch)).numpy()[np.arange(len(y_batch)), y_batch]
+        return [float(row.sum() == answer) for row, answer in zip(a_batch, answers)]
+
+
+def within(model, x, y, a):
+    answers = model(x).gather(1, y[:, None])[:, 0]
+    return ((a.flatten(1).sum(dim=1) - answers).abs() < 1e-3).float()
+"""
+
+
+@pytest.fixture
+def theirs(tmp_path, monkeypatch):
+    (tmp_path / "theirs.py").write_text(THEIRS)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_somebody_s_metric_gets_a_certificate_with_the_smallest_witness(theirs):
+    done = check("theirs:Adds(channels=1)", "--ideal", "1", "--literal", "theirs:within", "--json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["kind"], told["passed"], told["package"]) == (1, "metrics", False, None)
+    status = {part["contract"]: part["status"] for part in told["contracts"]}
+    assert status["answers_on_ladder"] == status["exact_on_linear"] == status["literal"] == "fault"
+    assert status["no_memory"] == "pass"
+    assert status["invariances"] == "not applicable"
+    faults = {fault["contract"]: fault for part in told["contracts"] for fault in part["faults"]}
+    assert faults["answers_on_ladder"]["message"] == "raised AssertionError: too many channels"
+    assert faults["exact_on_linear"]["message"].endswith("where numbers are tenths, which floats round")
+    assert "returned [0] instead of 1" in faults["exact_on_linear"]["witness"]
+    assert told["assay"]
+
+
+def test_a_right_metric_of_somebody_s_passes_and_says_what_was_not_asked(theirs):
+    done = check("theirs:within", "--higher", "--ideal", "1", "--skip", "batch_size")
+    assert done.returncode == 0, done.stdout
+    assert "pass  exact_on_linear" in done.stdout
+    assert "n/a   literal: no literal version is given" in done.stdout
+    assert "theirs:within keeps every contract." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("gradient", "--ideal", "1"), "these are about metrics"),
+        (("f1", "--invariant", "scal"), "Did you mean 'scale'?"),
+        (("f1", "--skip", "every_sampl"), "Did you mean 'every_sample'?"),
+        (("f1", "--literal", "math:sqrt"), "its call must take model, x, y and a"),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_a_usage_error(arguments, message):
+    done = check(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
 
 
 def test_an_unknown_name_is_a_usage_error():

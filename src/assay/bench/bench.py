@@ -20,12 +20,17 @@ from assay.core.errors import AssayError, suggest
 TASKS = (  # files of this folder
     "agop",
     "deep_shap",
+    "deletion_curve",
     "extremal_perturbation",
+    "imputation",
     "integrated_gradients",
     "kernel_shap",
     "lime_tabular",
     "memory",
     "occlusion",
+    "retraining",
+    "shared_probes",
+    "soundness",
 )
 
 

@@ -18,11 +18,15 @@ def direction(case: MetricCase) -> Iterator[Fault]:
 
     Wrong is the truth negated or, for metrics that ignore signs, random numbers on the features that do nothing:
     whichever the metric likes less. Metrics that ask the model are held to the first half only, and only where the
-    model's answer shows the truth: elsewhere it is something else that they measure.
+    model's answer shows the truth: elsewhere it is something else that they measure. Metrics that ask the method again,
+    ask another model or prepare on other rows judge more than a map: they are held to nothing here.
     """
     case.plain(FEW)
+    needs = getattr(case.metric, "needs", ())
+    if "method" in needs or "sibling" in needs or hasattr(case.metric, "prepare"):
+        return
     scene = case.scene(MANY)
-    judges_by_truth = "truth" in getattr(case.metric, "needs", ())
+    judges_by_truth = "truth" in needs
     if not (judges_by_truth or (canvas_is_neutral(scene) and answer_follows_truth(scene))):
         return
     some = noise(scene, scene.effect.shape[1:])

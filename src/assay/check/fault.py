@@ -47,17 +47,34 @@ C = TypeVar("C", bound=Case)
 Contract = Callable[[C], Iterator[Fault]]
 
 
+@dataclass(frozen=True)
+class Finding:
+    """What became of one contract: kept, broken, or nothing to check."""
+
+    contract: str
+    promise: str  # the first sentence of its docstring
+    faults: tuple[Fault, ...] = ()
+    reason: str = ""  # why it does not apply
+
+    @property
+    def status(self) -> str:
+        return "fault" if self.faults else "not applicable" if self.reason else "pass"
+
+
 def examine(case: C, contracts: Sequence[Contract[C]]) -> list[Fault]:
     """Everything that is wrong with a case."""
-    return [fault for contract in contracts for fault in _examine(case.fresh(), contract)]
+    return [fault for contract in contracts for fault in find(case, contract).faults]
 
 
-def _examine(case: C, contract: Contract[C]) -> list[Fault]:
+def find(case: C, contract: Contract[C]) -> Finding:
+    """One contract, tried on copies."""
+    name, promise = contract.__name__, str(contract.__doc__).partition("\n")[0]
     with undisturbed():
         try:
-            return list(contract(case))
-        except (NotApplicable, Unanswered):
-            return []
+            return Finding(name, promise, tuple(contract(case.fresh())))
+        except (NotApplicable, Unanswered) as error:
+            return Finding(name, promise, reason=str(error) or "there is no answer to check")
         except Exception as error:
             place = "".join(traceback.format_tb(error.__traceback__)[-2:]).strip()
-            return [Fault(contract.__name__, case.name, f"stopped with {type(error).__name__}: {error}", place)]
+            fault = Fault(name, case.name, f"stopped with {type(error).__name__}: {error}", place)
+            return Finding(name, promise, (fault,))

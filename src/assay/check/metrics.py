@@ -167,7 +167,9 @@ def probe_shared(case: MetricCase) -> Iterator[Fault]:
     """A probe made once serves every method: with it, evidence is what it is without, and it stays as it was."""
     if not hasattr(case.metric, "probe"):
         return
-    plain, trial = case.plain(FEW), case.trial(FEW)
+    case.plain(FEW)
+    trial = case.trial(FEW)
+    plain = case.metric(replace(trial, probe={}))  # it asks by itself
     probe = {name: torch.from_numpy(tensor.numpy().copy()) for name, tensor in case.metric.probe(trial.scene).items()}
     before = {name: tensor.clone() for name, tensor in probe.items()}
     found = case.metric(replace(trial, probe=probe))

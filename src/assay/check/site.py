@@ -32,7 +32,7 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
 # Variants that show a method or a metric something that the tiny instances do not.
 TELLING: Mapping[str, tuple[str, ...]] = {
     "methods": ("tabular_rule(model='forest')",),
-    "metrics": ("color_count(unseen=False)", "tabular_rule(model='forest')"),
+    "metrics": ("color_count(unseen=False)", "tabular_rule(model='forest')", "in_domain"),
 }
 
 
@@ -97,11 +97,14 @@ def environments() -> dict[str, Any]:
 def sites(kind: str) -> tuple[str, ...]:
     """Where methods or metrics are tried: every tiny instance, and the variants that show them something else.
 
+    Environments around others are none of their own: they show a method nothing new, and metrics only a sibling.
     Networks trained on images come last: kept numbers are of the first site that fits, and theirs depend on the
     processor most.
     """
+    own = [name for name, card in catalogue("environments").items() if ("wraps", True) not in card.facts]
     late = _trained_on_images()
-    return (*(name for name in catalogue("environments") if name not in late), *late, *TELLING[kind])
+    early = [name for name in own if name not in late]
+    return (*early, *(name for name in late if name in own), *TELLING[kind])
 
 
 @lru_cache(maxsize=16)

@@ -13,6 +13,7 @@ from assay.core.registry import KINDS, card, catalogue, resolve
 from assay.core.spec import Spec
 
 if TYPE_CHECKING:
+    from assay.check.fault import Finding
     from assay.check.target import Verdict
 
 
@@ -121,11 +122,11 @@ def _faulty(told: list[Verdict]) -> bool:
     return any(verdict.faults for verdict in told)
 
 
-def _grouped(verdict: Verdict) -> dict[tuple[str, str], list[str]]:
+def _grouped(finding: Finding) -> dict[str, list[str]]:
     """Faults that differ in their witness only are one line."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for fault in verdict.faults:
-        groups.setdefault((fault.contract, fault.message), []).append(fault.witness)
+    groups: dict[str, list[str]] = {}
+    for fault in finding.faults:
+        groups.setdefault(fault.message, []).append(fault.witness)
     return groups
 
 
@@ -133,50 +134,41 @@ def _print(target: str, kind: str, told: list[Verdict]) -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    import assay
-    from assay.check.certificate import package
+    from assay.check.certificate import ours, package
 
     console = Console()
     count = len({finding.contract for verdict in told for finding in verdict.findings})
     console.print(f"[bold]{escape(target)}[/bold] ({kind[:-1]}), {count} contracts")
     found = package(Spec.parse(target))
     theirs = f"{found['name']} {found['version']}, " if found and ":" in target else ""
-    console.print(f"[dim]{theirs}checked by assay {assay.__version__}[/dim]\n", highlight=False)
+    console.print(f"[dim]{theirs}checked by assay {ours()}[/dim]\n", highlight=False)
     for verdict in told:
         if verdict.faults:
             word = "[red]broken[/red]"
         else:
             word = "[dim]does not apply[/dim]" if verdict.reason else "[green]kept[/green]"
         console.print(f"  {word}  {escape(verdict.name)}  [dim]{escape(verdict.reason)}[/dim]", highlight=False)
-        if verdict.ladder and not verdict.reason:
-            _print_kept(verdict)
-        _print_faults(verdict)
+        for finding in verdict.findings:
+            _print_finding(finding, one_by_one=verdict.ladder and not verdict.reason)
     end = "has faults" if _faulty(told) else "keeps every contract"
     console.print(f"\n{escape(target)} {end}.", highlight=False)
 
 
-def _print_kept(verdict: Verdict) -> None:
-    """Contracts one by one: on the ladder, what a metric declares decides which of them apply."""
+def _print_finding(finding: Finding, one_by_one: bool) -> None:
+    """A contract's faults; where contracts are told one by one, also what is kept and what does not apply.
+
+    On the ladder they are: what a metric declares decides which of them apply.
+    """
     from rich.console import Console
     from rich.markup import escape
 
-    for finding in verdict.findings:
-        if finding.status == "pass":
-            line = f"[green]pass[/green] {finding.contract}: {escape(finding.promise)}"
-        elif finding.status == "not applicable":
-            line = f"[dim]n/a  {finding.contract}: {escape(finding.reason)}[/dim]"
-        else:
-            continue
-        Console().print(f"    {line}", highlight=False)
-
-
-def _print_faults(verdict: Verdict) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-
-    console, lead = Console(), "fault " if verdict.ladder else ""
-    for (contract, message), witnesses in _grouped(verdict).items():
-        console.print(f"    [red]{lead}{contract}[/red]: {escape(message)}", highlight=False)
+    console = Console()
+    if one_by_one and finding.status == "pass":
+        console.print(f"    [green]pass  {finding.contract}[/green]: {escape(finding.promise)}", highlight=False)
+    elif one_by_one and finding.status == "not applicable":
+        console.print(f"    [dim]n/a   {finding.contract}: {escape(finding.reason)}[/dim]", highlight=False)
+    for message, witnesses in _grouped(finding).items():
+        console.print(f"    [red]fault {finding.contract}: {escape(message)}[/red]", highlight=False)
         more = f" and {len(witnesses) - 1} more" if len(witnesses) > 1 else ""
         if witnesses[0]:
-            console.print(f"      {escape(witnesses[0])}{more}", style="dim", highlight=False)
+            console.print(f"          {escape(witnesses[0])}{more}", style="dim", highlight=False)

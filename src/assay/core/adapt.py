@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import random
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +14,8 @@ from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.core.foreign_metrics import foreign_metric
+from assay.core.global_streams import seeded
 from assay.core.query import Query
-from assay.core.rng import generator, seed_of
 
 
 @dataclass(frozen=True)
@@ -62,20 +61,9 @@ class QueryMethod:
             return _tensor(self.function(query, **self.params), query)
 
 
-@contextmanager
-def _seeded(query: Query) -> Iterator[None]:
-    """Code that draws from global streams draws the same numbers for the same block, and leaves them as they were."""
-    key = (*query.stream, "global", query.indices[0])
-    numpy_state, python_state = np.random.get_state(), random.getstate()
-    with torch.random.fork_rng():
-        torch.random.set_rng_state(generator(*key).get_state())
-        np.random.set_state(np.random.RandomState(seed_of(*key) % 2**32).get_state())
-        random.setstate(random.Random(seed_of(*key)).getstate())
-        try:
-            yield
-        finally:
-            np.random.set_state(numpy_state)
-            random.setstate(python_state)
+def _seeded(query: Query) -> AbstractContextManager[None]:
+    """The same numbers for the same block."""
+    return seeded(*query.stream, "global", query.indices[0])
 
 
 def adapt(kind: str, name: str, target: Any, params: Mapping[str, Any]) -> Any:

@@ -67,6 +67,7 @@ class Score:
     defined: int  # samples that the value rests on
     curve: Array | None = None
     curve_defined: npt.NDArray[np.bool_] | None = None  # where some sample defines the curve; None: everywhere
+    at: Array | None = None  # what the curve is drawn over, where the samples decide it; None: the evidence's axis
 
 
 Reduce = Callable[[Evidence], Score]

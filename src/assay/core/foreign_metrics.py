@@ -9,9 +9,10 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from torch import Tensor, nn
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
 from assay.core.foreign import load
+from assay.core.global_streams import seeded
 from assay.core.trial import Trial
 
 Numbers = npt.NDArray[np.float64]
@@ -84,7 +86,8 @@ class ForeignMetric:
         query, attribution = trial.scene.ask(), trial.attribution
         if attribution.dim() == query.x.dim() - 1 and attribution.dim() > 1:
             attribution = attribution.unsqueeze(1)  # per pixel
-        found, each = numbers(self.ask(Material(query.module, query.x, query.target, attribution)))
+        with seeded(*trial.scene.stream, "global", query.indices[0]):
+            found, each = numbers(self.ask(Material(query.module, query.x, query.target, attribution)))
         if not each or len(found) != len(trial):
             raise NotApplicable("scores sets of samples, not each one: it can be checked, not averaged")
         value = found.reshape(len(found), -1).mean(axis=1)
@@ -122,10 +125,11 @@ def numbers(result: Any) -> tuple[Numbers, bool]:
 
 def _array(result: Any) -> Numbers:
     plain = result.detach().cpu().numpy() if isinstance(result, Tensor) else result
-    try:
-        return np.asarray(plain, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"returned {type(result).__name__} that cannot be read as numbers") from None
+    with suppress(TypeError, ValueError):
+        found = np.asarray(plain)
+        if found.dtype.kind in "biuf":
+            return found.astype(np.float64)
+    raise TypeError(f"returned {type(result).__name__} that cannot be read as numbers")
 
 
 def _parameters(target: Any) -> Mapping[str, inspect.Parameter]:
@@ -145,7 +149,7 @@ def _maker(name: str, target: Any, params: Mapping[str, Any]) -> Callable[[], Ca
 
     def make() -> Callable[..., Any]:
         try:
-            return target(**given)  # type: ignore[no-any-return]
+            return cast(Callable[..., Any], target(**given))
         except TypeError as error:
             raise SpecError(f"cannot make '{name}': {error}") from None
 

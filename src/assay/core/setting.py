@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -53,9 +53,18 @@ class Reference:
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """How to build this model again and train it on rows that somebody else prepared."""
+    """How to build this model again, train it on rows that somebody else prepared, and keep it as tensors."""
 
     train: Callable[[Tensor, Tensor, int], nn.Module]  # x, label, seed -> model
+    weights: Callable[[nn.Module], Mapping[str, Tensor]]  # all that is to be kept of such a model
+    restore: Callable[[Mapping[str, Tensor]], nn.Module]  # the model again, frozen and in evaluation mode
+    together: Callable[[Tensor, Tensor, Sequence[int]], list[nn.Module]] | None = None  # where it pays to train many
+
+    def train_many(self, x: Tensor, label: Tensor, seeds: Sequence[int]) -> list[nn.Module]:
+        """K models on rows (K, N, *entries) of their own with labels (N,) in common: what ``train`` makes of each."""
+        if self.together is not None:
+            return self.together(x, label, seeds)
+        return [self.train(rows, label, seed) for rows, seed in zip(x, seeds, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,6 +96,11 @@ class Cifar:
             adopt(network := self._blank(), pretrained(self._published))
         return {**network.state_dict(), ROWS: _digest(pixels, label)}
 
+    def training_rows(self, seed: int) -> Reference:
+        """All images that networks are trained on here, and that reference rows are drawn from."""
+        pixels, label = self._source.training(self.train_rows, seed)
+        return Reference(self._read(pixels), label)
+
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
         pixels, label = self._source.training(self.train_rows, seed)
         if not torch.equal(weights[ROWS].cpu(), _digest(pixels, label)):
@@ -103,7 +108,7 @@ class Cifar:
                 f"cifar: this model belongs to {self.train_rows} other training images of {self.dataset} than those "
                 "that are here. Use the files that it was made with, or another store and another cache folder."
             )
-        restore(network := self._blank(), {name: weights[name] for name in weights if name != ROWS})
+        network = self._restored({name: weights[name] for name in weights if name != ROWS})
         chosen = torch.randperm(len(label), generator=generator("cifar", "reference", seed))[: self.reference_rows]
         return Setting(
             model=network,
@@ -112,7 +117,7 @@ class Cifar:
             question=Question("logit", 1.0, "zero", "label"),
             classes=self._source.classes,
             reference=Reference(self._read(pixels[chosen]), label[chosen]),
-            recipe=Recipe(self._trained),
+            recipe=Recipe(self._trained, nn.Module.state_dict, self._restored),
             picture=self._picture,
             hints={"grad_cam": layer} if (layer := last_stage(network)) else {},
         )
@@ -133,6 +138,10 @@ class Cifar:
         begin(network := self._blank(), random)
         augment = partial(shifted, MARGIN) if self.augment else None
         fit(network.to(x), x, label, self.epochs, self.batch, self.lr, random, augment=augment)
+        return network
+
+    def _restored(self, weights: Mapping[str, Tensor]) -> nn.Module:
+        restore(network := self._blank(), weights)
         return network
 
     def _read(self, pixels: Tensor) -> Tensor:

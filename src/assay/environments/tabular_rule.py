@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from assay.core.errors import SpecError
 from assay.core.features import Columns
@@ -18,6 +18,7 @@ from assay.train.estimator import Estimator
 from assay.train.fit import fit
 from assay.train.forest import from_tensors, grow, to_tensors
 from assay.train.networks import Standardise, initialise, mlp, restore, standardised
+from assay.train.stacked import fit_stacked
 
 
 def linear(x: Tensor, weights: Tensor) -> Tensor:
@@ -84,8 +85,7 @@ class TabularRule:
 
     def train(self, seed: int) -> dict[str, Tensor]:
         rows = self._training_rows(seed)
-        model = self._trained(rows.x, rows.label, seed)
-        return to_tensors(model.estimator) if isinstance(model, Estimator) else dict(model.state_dict())
+        return _kept(self._trained(rows.x, rows.label, seed))
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
         return Setting(
@@ -97,7 +97,7 @@ class TabularRule:
             informative=tuple(range(self.informative)),
             background=torch.zeros(self.d),
             reference=self._training_rows(seed),
-            recipe=Recipe(self._trained),
+            recipe=Recipe(self._trained, _kept, self._restored, self._together if self.model == "mlp" else None),
             outputs="logits" if self.model == "mlp" else "probabilities",
             differentiable=self.model == "mlp",
         )
@@ -130,11 +130,22 @@ class TabularRule:
     def _trained(self, x: Tensor, label: Tensor, seed: int) -> nn.Module:
         if self.model == "forest":
             return Estimator(grow(x, label, self.trees, seed_of("tabular_rule", "forest", seed)), self.classes)
+        network, random = self._begun(x, seed)
+        fit(network, x, label, self.epochs, self.batch, self.lr, random)
+        return network
+
+    def _together(self, x: Tensor, label: Tensor, seeds: Sequence[int]) -> list[nn.Module]:
+        networks, randoms = zip(*(self._begun(rows, seed) for rows, seed in zip(x, seeds, strict=True)), strict=True)
+        standard = torch.stack([network[0](rows) for network, rows in zip(networks, x, strict=True)])
+        fit_stacked([network[1] for network in networks], standard, label, self.epochs, self.batch, self.lr, randoms)
+        return [network.eval() for network in networks]
+
+    def _begun(self, x: Tensor, seed: int) -> tuple[nn.Sequential, Generator]:
+        """A network for these rows before its training, and the random numbers that order them."""
         random = generator("tabular_rule", "mlp", seed)
         network = standardised(Standardise.of(x), mlp(self.d, self.hidden, self.classes))
         initialise(network, random)
-        fit(network.to(x), x, label, self.epochs, self.batch, self.lr, random)
-        return network
+        return network.to(x), random
 
     def _restored(self, weights: Mapping[str, Tensor]) -> nn.Module:
         if self.model == "forest":
@@ -143,3 +154,7 @@ class TabularRule:
         network = standardised(blank, mlp(self.d, self.hidden, self.classes))
         restore(network, weights)
         return network
+
+
+def _kept(model: nn.Module) -> dict[str, Tensor]:
+    return to_tensors(model.estimator) if isinstance(model, Estimator) else dict(model.state_dict())

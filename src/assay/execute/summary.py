@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from assay.core.build import build
 from assay.core.evidence import Evidence, Reduce, mean_score, merge
 from assay.core.records import Record

@@ -99,8 +99,9 @@ def trial(
     fit_stream = ("fit", *query.stream[1:-1])  # a fit sees no evaluated sample
     if isinstance(metric, Preparing):
         rows = reference_samples(query.setting, "prepare")
-        asked = replace(pose(query.setting, rows, query.question, query.stream, query.machine), fitted=query.fitted)
-        whole = replace(scene, samples=rows, target=asked.target)
+        asked = pose(query.setting, rows, query.question, query.stream[:-1], query.machine)
+        asked = replace(asked, fitted=query.fitted)
+        whole = replace(scene, samples=rows, target=asked.target, stream=scene.stream[:-1])
         prepared = prepare(metric, method, asked, whole)
     return Trial(scene, attribution, probe, prepared, explainer(method, query, fit_stream))
 

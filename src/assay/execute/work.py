@@ -101,8 +101,11 @@ def _prepare(job: PrepareJob, records: Records, desk: Desk) -> Made:
     assert isinstance(metric, Preparing)
     setting = desk.setting(job.place, job.model, records)
     rows = reference_samples(setting, "prepare")
-    scene = desk.scene(job.place, setting, rows, job.question, job.metric)
-    found = prepare(metric, desk.component("methods", job.method), _query(job, rows, records, desk), scene)
+    # Like a fit, it sees no evaluated sample: its random numbers know no data seed.
+    stream = ("metric", str(job.metric), *job.place.fit_stream)
+    scene = replace(desk.scene(job.place, setting, rows, job.question, job.metric), stream=stream)
+    query = replace(_query(job, rows, records, desk), stream=("method", str(job.method), *job.place.fit_stream))
+    found = prepare(metric, desk.component("methods", job.method), query, scene)
     return Made(numpy_arrays(found), {"metric": str(job.metric), "method": str(job.method)})
 
 

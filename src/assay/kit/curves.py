@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log10
 
 import torch
@@ -20,6 +21,11 @@ def log_counts(largest: int, points: int) -> Tensor:
     """Whole numbers 1, ..., largest, evenly spaced in their logarithm, each once: at most ``points`` of them."""
     spaced = torch.logspace(0, log10(largest), points, dtype=torch.float64).round().long()
     return torch.tensor(sorted(set(spaced.tolist())))
+
+
+def parts_of(total: int, shares: Sequence[float]) -> Tensor:
+    """How many of ``total`` features these shares are, rounded down; 0.29 of 100 is 29, whatever floats say."""
+    return (torch.tensor(shares, dtype=torch.float64) * total + 1e-6).floor().long()
 
 
 def area(curve: Tensor, at: Tensor) -> Tensor:

@@ -44,7 +44,9 @@ def by_halves(performance: Tensor, attribution: Tensor, size: int, least_rise: f
     return ends
 
 
-def claimed_soundness(performance: Tensor, attribution: Tensor, ends: Tensor, least_rise: float, start: float) -> Tensor:
+def claimed_soundness(
+    performance: Tensor, attribution: Tensor, ends: Tensor, least_rise: float, start: float
+) -> Tensor:
     """What Algorithm 1 returns when it stops after each feature (..., d); it can stop where a step ends.
 
     All attribution of a step that raises performance by less than ``least_rise`` is false. Steps up to which
@@ -82,15 +84,18 @@ def _rise(performance: Tensor, ends: Tensor) -> Tensor:
 
 def _next(after: Tensor, ends: Tensor) -> Tensor:
     """``after`` (..., d) at the end of each feature's step."""
-    place = torch.arange(ends.shape[-1], device=ends.device)
-    later = torch.where(ends, place, ends.shape[-1] - 1)
-    at = later.flip(-1).cummin(dim=-1).values.flip(-1)
-    return after.expand(ends.shape).gather(-1, at)
+    now, found = after[..., -1], []
+    for value, end in zip(after.unbind(-1)[::-1], ends.unbind(-1)[::-1], strict=True):
+        now = torch.where(end, value, now)
+        found.append(now)
+    return torch.stack(found[::-1], dim=-1)
 
 
 def _last(before: Tensor, ends: Tensor) -> Tensor:
     """``before`` (..., d) at the first feature of each feature's step."""
-    place = torch.arange(ends.shape[-1], device=ends.device)
+    now, found = before[..., 0], []
     starts = torch.cat([torch.ones_like(ends[..., :1]), ends[..., :-1]], dim=-1)
-    at = torch.where(starts, place, 0).cummax(dim=-1).values
-    return before.expand(ends.shape).gather(-1, at)
+    for value, begins in zip(before.unbind(-1), starts.unbind(-1), strict=True):
+        now = torch.where(begins, value, now)
+        found.append(now)
+    return torch.stack(found, dim=-1)

@@ -15,21 +15,22 @@ from torch import Tensor
 EMPTY = 0  # the subset without features
 
 
-def members(d: int) -> Tensor:
-    """(N, d) True where a feature is in a subset."""
-    return (torch.arange(2**d)[:, None] >> torch.arange(d)) % 2 == 1
+def members(like: Tensor) -> Tensor:
+    """(N, d) True where a feature is in a subset; d and the device are those of ``like`` (..., d)."""
+    d = like.shape[-1]
+    return (torch.arange(2**d, device=like.device)[:, None] >> torch.arange(d, device=like.device)) % 2 == 1
 
 
-def nested(d: int) -> tuple[Tensor, Tensor]:
-    """The 3**d pairs of an inner subset and an outer one that holds it."""
-    subsets = torch.arange(2**d)
+def nested(like: Tensor) -> tuple[Tensor, Tensor]:
+    """The 3**d pairs of an inner subset and an outer one that holds it; d and the device are those of ``like``."""
+    subsets = torch.arange(2 ** like.shape[-1], device=like.device)
     inner, outer = torch.nonzero(subsets[:, None] & ~subsets == 0, as_tuple=True)
     return inner, outer
 
 
 def subset_sums(weights: Tensor) -> Tensor:
     """Definition 4.7: the size (..., N) of every subset is the sum of its features' ``weights`` (..., d)."""
-    return (weights[..., None, :] * members(weights.shape[-1]).to(weights.device)).sum(dim=-1)
+    return (weights[..., None, :] * members(weights)).sum(dim=-1)
 
 
 def predictive(information: Tensor) -> Tensor:
@@ -73,7 +74,7 @@ def least_attribution(performance: Tensor, attribution: Tensor) -> Tensor:
 
     The whole subset is such a part, so there always is one.
     """
-    inner, outer = (index.to(performance.device) for index in nested(attribution.shape[1]))
+    inner, outer = nested(attribution)
     sums = subset_sums(attribution)
     as_well = performance[:, inner] == performance[:, outer]
     parts = torch.where(as_well[:, None], sums[:, inner], sums[:, outer])  # a part that performs worse never counts
@@ -91,7 +92,7 @@ def theorem_4_11(performance: Tensor, information: Tensor, attribution: Tensor) 
 
     It speaks about subsets of attributed features of which one at least is predictive.
     """
-    only_attributed = ~(members(len(information)) & ~attributed(attribution)[:, None]).any(dim=-1)
+    only_attributed = ~(members(information) & ~attributed(attribution)[:, None]).any(dim=-1)
     some_predictive = subset_sums(predictive(information).long()) > 0
     right = minimal_share(performance, attribution) == soundness(attribution, information)
     return (only_attributed & some_predictive).expand_as(right), right
@@ -114,9 +115,9 @@ def theorem_4_12(performance: Tensor, information: Tensor) -> tuple[Tensor, Tens
 
 def last_feature_counts(performance: Tensor, information: Tensor) -> Tensor:
     """(G, N) True where leaving out the least predictive of a subset's predictive features lowers performance."""
-    held = members(len(information)) & predictive(information)
+    held = members(information) & predictive(information)
     least = torch.where(held, information, information.max() + 1).argmin(dim=1)
-    rest = torch.arange(len(held)) ^ torch.where(held.any(dim=1), 2**least, 0)
+    rest = torch.arange(len(held), device=held.device) ^ torch.where(held.any(dim=1), 2**least, 0)
     return performance[:, rest] < performance
 
 

@@ -6,8 +6,8 @@ from torch import Tensor
 
 
 def among_first(place: Tensor, counts: Tensor) -> Tensor:
-    """(K, ...) True for features whose ``place`` (...) in an order is among the first ``counts`` (K,)."""
-    return place < counts.view(-1, *[1] * place.dim())
+    """(K, ...) True for features whose ``place`` (B, ...) in an order is among the first ``counts`` (K,) or (K, B)."""
+    return place < counts.reshape(*counts.shape, *[1] * (place.dim() + 1 - counts.dim()))
 
 
 def above(level: Tensor, thresholds: Tensor) -> Tensor:

@@ -1,37 +1,50 @@
-"""Features in the order of their attribution, and what the model says while they are exchanged one after the other."""
+"""Features in the order of their attribution, and what the model says while they are removed one after the other."""
 
 from __future__ import annotations
 
-import torch
+from collections.abc import Callable
+
 from torch import Tensor
 
 from assay.core.evidence import Evidence
-from assay.core.query import Query
-from assay.core.trial import Trial
+from assay.core.trial import Scene, Trial
 from assay.kit.curves import area
 from assay.kit.masks import among_first
 from assay.kit.ranks import descending, places
+from assay.metrics._ask import ask_classes, ask_without, correctness
+from assay.metrics._fill import Removal
 from assay.metrics._rows import rows
 
+Read = Callable[[Tensor], Tensor]
 
-def ordered(trial: Trial, absolute: bool, ties: str) -> Tensor:
-    """Features (B, P), highest attribution first; random ties are each sample's own and the same for all methods."""
+
+def ordered(trial: Trial, absolute: bool, ties: str, lowest: bool = False) -> Tensor:
+    """Features (B, P), highest attribution first, or lowest; random ties are each sample's own and the same for all
+    methods."""
     values = trial.map.flatten(1)
     shuffle = None
     if ties == "random":
         shuffle = trial.scene.draws("ties").permutations(values.shape[1]).to(values.device)
-    return descending(values.abs() if absolute else values, shuffle)
+    values = values.abs() if absolute else values
+    return descending(-values if lowest else values, shuffle)
 
 
-def exchange(query: Query, order: Tensor, counts: Tensor, before: Tensor, after: Tensor) -> Tensor:
-    """Scores (B, K) on the way from ``before`` to ``after``, with the first ``counts`` (K,) features exchanged."""
-    features = query.setting.features
-    place, counts = places(order).view(-1, *features.shape), counts.to(order.device)
+def read_by(
+    scene: Scene, by: str, readout: str | None, temperature: float | None, canvas: str | float, jitter: float
+) -> tuple[Removal, Read]:
+    """How features are removed, and what is then read: the explained number, or whether the true class is chosen."""
+    if by == "accuracy":
+        removal = ask_classes(scene, "value", canvas, jitter, "accuracy is about classes")
+        return removal, correctness(removal.query, scene.samples.label)
+    removal = ask_without(scene, readout, temperature, canvas, jitter)
+    return removal, removal.query.score
 
-    def points(part: slice) -> Tensor:
-        return torch.where(features.expand(among_first(place, counts[part])), after, before)
 
-    return query.score_each(len(counts), points).T
+def without_first(removal: Removal, order: Tensor, counts: Tensor, read: Read) -> Tensor:
+    """What is read (B, K) without the first ``counts`` (K,) features of the order (B, P)."""
+    place = places(order).view(-1, *removal.query.setting.features.shape)
+    counts = counts.to(order.device)
+    return removal.each(len(counts), lambda part: among_first(place, counts[part]), read).T
 
 
 def area_rows(curve: Tensor, counts: Tensor) -> Evidence:
@@ -39,6 +52,17 @@ def area_rows(curve: Tensor, counts: Tensor) -> Evidence:
 
     Undefined where the model has no finite answer, as a model that divides by its input's norm on a blank canvas.
     """
-    defined = curve.isfinite().all(dim=1)
-    curve, share = curve.double().where(defined[:, None], 0.0), counts.to(curve.device).double() / counts[-1]
+    curve, defined = _finite(curve)
+    share = counts.to(curve.device).double() / counts[-1]
     return rows(share, value=area(curve, share), defined=defined, curve=curve)
+
+
+def mean_rows(curve: Tensor, share: Tensor) -> Evidence:
+    """The mean over the points of each curve (B, K), drawn over ``share`` (K,); undefined as above."""
+    curve, defined = _finite(curve)
+    return rows(share, value=curve.mean(dim=1), defined=defined, curve=curve)
+
+
+def _finite(curve: Tensor) -> tuple[Tensor, Tensor]:
+    defined = curve.isfinite().all(dim=1)
+    return curve.double().where(defined[:, None], 0.0), defined

@@ -27,6 +27,9 @@ class AttrShare:
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 1.0
     needs: ClassVar[tuple[str, ...]] = ("truth",)
+    invariant: ClassVar[tuple[str, ...]] = ("scale",)
+    exact_on_linear: ClassVar[bool] = False
+    cost: ClassVar[str] = "no model call"
     paper: ClassVar[str] = "Zhou et al., 2022; A Dual-Perspective Approach (Li et al., 2024)"
 
     def __call__(self, trial: Trial) -> Evidence:

@@ -8,8 +8,7 @@ from typing import ClassVar, Literal
 from assay.core.evidence import Evidence
 from assay.core.trial import Trial
 from assay.kit.curves import even_counts
-from assay.metrics._ask import ask
-from assay.metrics._order import area_rows, exchange, ordered
+from assay.metrics._order import area_rows, ordered, read_by, without_first
 
 
 @dataclass(frozen=True)
@@ -17,25 +16,37 @@ class Deletion:
     """Area under the model's answer while features are replaced, highest attribution first.
 
     Drawn over the share of features replaced, from the whole input to the bare canvas. In [0, 1] for probabilities;
-    other readouts have the model's own range. A constant map is ranked by its ties alone.
+    other readouts have the model's own range. By accuracy, 1 while the model chooses the true class and 0 otherwise:
+    the mean over samples is the accuracy of the set. A constant map is ranked by its ties alone. Imputed (images only),
+    the last step, where no pixel is left, is the zero canvas with noise.
     """
 
     steps: int = 32  # steps of the curve, each one pass through the model; at most one a feature
     absolute: bool = False  # rank by the size of the attribution, whatever its sign
     ties: Literal["stable", "random"] = "stable"  # equal attributions: in reading order, or shuffled per sample
-    canvas: str | float = "zero"  # what stands where a feature is missing: zero, true, mean, uniform or a number
+    canvas: str | float = "zero"  # in place of a feature: zero, true, mean, uniform, blur, noise, impute or a number
     readout: Literal["logit", "probability", "margin", "value"] | None = "probability"  # None: as the environment asks
     temperature: float | None = None  # None: as the environment asks
+    by: Literal["score", "accuracy"] = "score"  # what is drawn: the explained number, or 1 where the true class wins
+    jitter: float = 0.01  # deviation of the noise on imputed pixels
 
     higher_is_better: ClassVar[bool] = False
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 0.0
     needs: ClassVar[tuple[str, ...]] = ("model",)
+    cost: ClassVar[str] = "steps + 1 model rows a sample"
+    invariant: ClassVar[tuple[str, ...]] = ("scale", "monotone")
+    exact_on_linear: ClassVar[bool] = False
     axes: ClassVar[tuple[str, str]] = ("share of features deleted", "")
     paper: ClassVar[str] = "RISE (Petsiuk et al., 2018), section 4.2; AttributionLab (Zhang et al., 2023), appendix G.4"
 
+    @property
+    def best_on_linear(self) -> bool:
+        """By size, features that speak against come as early as those that speak for."""
+        return not self.absolute
+
     def __call__(self, trial: Trial) -> Evidence:
-        query = ask(trial.scene, self.readout, self.temperature, self.canvas)
+        removal, read = read_by(trial.scene, self.by, self.readout, self.temperature, self.canvas, self.jitter)
         order = ordered(trial, self.absolute, self.ties)
         counts = even_counts(order.shape[1], self.steps)
-        return area_rows(exchange(query, order, counts, query.x, query.baseline), counts)
+        return area_rows(without_first(removal, order, counts, read), counts)

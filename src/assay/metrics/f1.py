@@ -26,7 +26,10 @@ class F1:
     higher_is_better: ClassVar[bool] = True
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 1.0
+    invariant: ClassVar[tuple[str, ...]] = ("scale",)
+    exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("truth",)
+    cost: ClassVar[str] = "no model call"
     paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), section 4 and eq. 17"
 
     def __call__(self, trial: Trial) -> Evidence:

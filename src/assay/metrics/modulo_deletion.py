@@ -29,7 +29,10 @@ class ModuloDeletion:
     higher_is_better: ClassVar[bool] = False
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 0.0
+    invariant: ClassVar[tuple[str, ...]] = ("scale", "monotone")
+    exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("truth",)
+    cost: ClassVar[str] = "no model call"
     axes: ClassVar[tuple[str, str]] = ("share of features deleted", "share of true features left")
     paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), appendix F.4"
 

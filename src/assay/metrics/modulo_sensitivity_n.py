@@ -34,6 +34,9 @@ class ModuloSensitivityN:
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     ideal: ClassVar[float] = 1.0
     needs: ClassVar[tuple[str, ...]] = ("truth",)
+    invariant: ClassVar[tuple[str, ...]] = ("scale",)
+    exact_on_linear: ClassVar[bool] = False
+    cost: ClassVar[str] = "no model call"
     axes: ClassVar[tuple[str, str]] = ("N, number of features perturbed", "correlation")
     paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), appendix F.5"
 

@@ -38,7 +38,10 @@ class SensitivityN:
     higher_is_better: ClassVar[bool] = True
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     ideal: ClassVar[float] = 1.0
+    invariant: ClassVar[tuple[str, ...]] = ("scale", "shift")
+    exact_on_linear: ClassVar[bool] = True
     needs: ClassVar[tuple[str, ...]] = ("model",)
+    cost: ClassVar[str] = "sizes x sets + 1 model rows a sample, shared by all methods"
     axes: ClassVar[tuple[str, str]] = ("N, number of features replaced together", "correlation")
     paper: ClassVar[str] = "Ancona et al., 2018; AttributionLab (Zhang et al., 2023), appendix G.5"
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assay.core.evidence import Evidence, Reduce, Score, mean_score
+from assay.core.evidence import Array, Evidence, Reduce, Score, mean_score
 
 RESAMPLES = 1000
 LEVEL = 0.95
@@ -63,6 +63,12 @@ def mean_curve(scores: Sequence[Score]) -> tuple[npt.NDArray[np.float64], npt.ND
     defined = np.array([_everywhere(score) for score in drawn])
     mean = curves.sum(axis=0, where=defined) / np.maximum(defined.sum(axis=0), 1)
     return mean, np.asarray(defined.any(axis=0))
+
+
+def mean_axis(scores: Sequence[Score], axis: Array) -> Array:
+    """What the mean curve is drawn over: ``axis``, unless the scores say it themselves, then their mean."""
+    told = [score.at for score in scores if score.at is not None]
+    return np.mean(np.array(told, dtype=np.float64), axis=0) if told else np.asarray(axis)  # type: ignore[no-any-return]
 
 
 def _everywhere(score: Score) -> npt.NDArray[np.bool_]:

@@ -9,6 +9,9 @@ CURVES = "assay.kit.curves"
 MASKS = "assay.kit.masks"
 ORDER = "assay.metrics._order"
 ASK = "assay.metrics._ask"
+FILL = "assay.metrics._fill"
+SMOOTH = "assay.kit.smooth"
+INSERTION = "assay.metrics.insertion"
 EXCHANGES = ("insertion", "deletion")
 
 MUTANTS = [
@@ -39,20 +42,23 @@ MUTANTS = [
     *each(
         EXCHANGES,
         "first channel only",
-        ORDER,
-        "torch.where(features.expand(among_first(place, counts[part])), after, before)",
-        "torch.where(features.expand(among_first(place, counts[part])) & one, after, before)\n\n"
-        "    one = torch.zeros_like(after, dtype=torch.bool)\n"
-        "    one[:, :1] = True",
+        FILL,
+        "        gone = self.query.setting.features.expand(removed)\n",
+        "        gone = self.query.setting.features.expand(removed).clone()\n        gone[:, :, 1:] = False\n",
     ),
     *each(
         EXCHANGES,
         "first call only",
-        ORDER,
-        "return query.score_each(len(counts), points).T",
-        "return query.score(points(next(query.parts(len(counts)))))[:1].expand(len(counts), -1).T",
+        FILL,
+        "torch.cat([read(self(removed(part))) for part in self.query.parts(count)])",
+        "read(self(removed(next(self.query.parts(count)))))[:1].expand(count, -1)",
     ),
-    *each(EXCHANGES, "absolute ignored", ORDER, "values.abs() if absolute else values", "values"),
+    *each(EXCHANGES, "explained class for the true one", ORDER, "scene.samples.label)", "scene.target)"),
+    *each(EXCHANGES, "score whatever was asked", ORDER, 'if by == "accuracy":', "if False:"),
+    *each(EXCHANGES, "blur too wide", FILL, "SIGMA = 41 * sqrt(2)", "SIGMA = 2 * 41 * sqrt(2)"),
+    *each(EXCHANGES, "blur not scaled with the image", FILL, "share = min(setting.features.shape) / SIDE", "share = 1"),
+    *each(EXCHANGES, "blur reflected", SMOOTH, "padding=(reach, 0))", "padding=(reach, 0)) + images[:, None].mean()"),
+    *each(EXCHANGES, "absolute ignored", ORDER, "values = values.abs() if absolute else values", "pass"),
     *each(EXCHANGES, "always absolute", ORDER, "values.abs() if absolute else values", "values.abs()"),
     *each(
         EXCHANGES,
@@ -76,7 +82,9 @@ MUTANTS = [
         "counts.to(curve.device).double()",
     ),
     *each(EXCHANGES, "one step too many", CURVES, "steps = min(steps, total)", "steps = min(steps + 1, total)"),
-    *each(EXCHANGES, "blank canvas whatever was asked", ASK, "baseline=canvas", 'baseline="zero"'),
+    *each(
+        EXCHANGES, "blank canvas whatever was asked", ASK, "canvas if own is None else", '"zero" if own is None else'
+    ),
     *each(EXCHANGES, "temperature ignored", ASK, "temperature=temperature", "temperature=None"),
     *each(EXCHANGES, "readout ignored", ASK, "readout=readout", 'readout="probability"'),
     *each(
@@ -93,6 +101,14 @@ MUTANTS = [
         "return shuffle.gather(1, dealt.argsort(dim=1, descending=True, stable=True))",
         "return dealt.argsort(dim=1, descending=True, stable=True)",
     ),
-    Mutant("insertion", "deletes", "assay.metrics.insertion", "query.baseline, query.x)", "query.x, query.baseline)"),
-    Mutant("deletion", "inserts", "assay.metrics.deletion", "query.x, query.baseline)", "query.baseline, query.x)"),
+    Mutant("insertion", "deletes", INSERTION, "order.flip(1), counts[-1] - counts", "order, counts"),
+    Mutant("insertion", "lowest first", INSERTION, "order.flip(1), counts[-1] - counts", "order, counts[-1] - counts"),
+    Mutant("insertion", "steps of the deletion", INSERTION, "counts[-1] - counts", "counts.flip(0)"),
+    Mutant(
+        "deletion",
+        "inserts",
+        "assay.metrics.deletion",
+        "order, counts, read",
+        "order.flip(1), counts[-1] - counts, read",
+    ),
 ]

@@ -12,6 +12,7 @@ from torch import Tensor
 from assay.core.features import Features, Pixels
 from assay.core.trial import Scene, Trial
 from oracles.metrics import literal
+from oracles.metrics.checks_soco import by_accuracy
 from oracles.metrics.scenes import (
     PLAIN,
     VALUE,
@@ -31,11 +32,13 @@ CANVAS = {"zero": 0.0, "true": 0.25, 0.7: 0.7}  # what the scenes hold
 def check_insertion(make: Make) -> None:
     _check_exchange(make, insert=True)
     _check_random_ties(make)
+    by_accuracy(make, insert=True)
 
 
 def check_deletion(make: Make) -> None:
     _check_exchange(make, insert=False)
     _check_random_ties(make)
+    by_accuracy(make, insert=False)
 
 
 def check_sensitivity_n(make: Make) -> None:
@@ -43,14 +46,6 @@ def check_sensitivity_n(make: Make) -> None:
     _check_correlation(make, image_scene(3), numbers(21, 3, 2, 6, 6), {"canvas": "true", "temperature": 2.0})
     _check_correlation(make, table_scene(4), numbers(22, 4, 10), {"canvas": 0.7})
     _check_some_sizes_undefined(make)
-
-
-def check_completeness(make: Make) -> None:
-    scale = torch.linspace(0.1, 1.5, 9, dtype=torch.float64)
-    for transform in ("abs", "clamp"):
-        _check_removal(make, transform, "true", image_scene(9), numbers(31, 9, 2, 6, 6) * scale.view(9, 1, 1, 1))
-        _check_removal(make, transform, 0.7, table_scene(9), numbers(32, 9, 10) * scale.view(9, 1))
-    _check_levels_are_strict(make)
 
 
 def cases() -> list[tuple[Scene, Tensor, dict[str, Any]]]:
@@ -161,51 +156,9 @@ def _check_some_sizes_undefined(make: Make) -> None:
     assert (score.count, score.defined) == (3, 2)
 
 
-def _check_removal(make: Make, transform: str, canvas: Any, where: Scene, attribution: Tensor) -> None:
-    metric, features = make(transform=transform, canvas=canvas), members(where.setting.features)
-    found = metric(Trial(where, attribution))
-    kept = np.zeros((len(attribution), 9), dtype=bool)
-    clean = np.zeros(len(attribution), dtype=bool)
-    for row in range(len(attribution)):
-        x, label = where.samples.x[row].numpy(), int(where.samples.label[row])
-        height = literal.heights(attribution[row].numpy(), features, transform)
-        clean[row] = _best(where, x) == label
-        for column, t in enumerate([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]):
-            image = literal.without_above(x, np.full_like(x, CANVAS[canvas]), features, height, t)
-            kept[row, column] = _best(where, image) == label
-    np.testing.assert_array_equal(found["clean"], clean)
-    np.testing.assert_array_equal(found["kept_correct"], kept)
-    score = metric.reduce(found)
-    expected = [clean.sum() / len(clean) - column.sum() / len(clean) for column in kept.T]
-    np.testing.assert_allclose(score.curve, expected, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(score.value, sum(expected) / 9, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(found.axis["curve"], np.arange(9, 0, -1) / 10, rtol=1e-12)
-    assert score.count == score.defined == len(attribution)
-
-
-def _check_levels_are_strict(make: Make) -> None:
-    """A feature at exactly 0.3 of the largest stays at level 0.3 and goes at 0.2, in float32 too; 5 is cut to 1."""
-
-    def classes(x: Tensor) -> Tensor:
-        return torch.stack([x.flatten(1)[:, 1], torch.full((len(x),), 0.5)], 1)  # class 0 while feature 1 is on
-
-    expected = [("abs", 1.0, 0.3, 7), ("clamp", 1.0, 0.3, 7), ("abs", 5.0, 0.65, 8), ("clamp", 5.0, 0.65, 3)]
-    for features in (PLAIN, Pixels(1, 1, 7)):
-        where = scene(torch.ones(1, *features.entries), Lambda(classes), features)
-        for transform, largest, value, count in expected:
-            attribution = torch.tensor([largest, value, 0, 0, 0, 0, 0]).view(1, *features.shape)
-            kept = make(transform=transform)(Trial(where, attribution))["kept_correct"][0].tolist()
-            assert kept == [True] * count + [False] * (9 - count)
-
-
 def _per_feature(attribution: Tensor, features: list[np.ndarray]) -> list[float]:
     """Entries of a feature added up; already per feature when there is one number for each."""
     values = attribution.numpy()
     if values.size == len(features):
         return values.ravel().tolist()
     return [float(values[mask].sum()) for mask in features]
-
-
-def _best(where: Scene, x: np.ndarray) -> int:
-    with torch.no_grad():
-        return int(where.setting.model(torch.from_numpy(x)[None])[0].argmax())

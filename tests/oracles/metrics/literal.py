@@ -119,23 +119,3 @@ def correlation(
     if np.ptp(sums) <= 1e-12 * max(map(abs, sums)) or np.ptp(drops) <= 1e-12:
         return None
     return float(pearsonr(sums, drops).statistic)
-
-
-def heights(attribution: np.ndarray, features: list[np.ndarray], transform: str) -> list[float]:
-    """The map as soco stores it (absolute, channels added, min-max) or as its paper says (cut to [0, 1])."""
-    if transform == "clamp":
-        return [min(max(float(attribution[mask].sum()), 0.0), 1.0) for mask in features]
-    sizes = [sum(abs(float(value)) for value in attribution[mask]) for mask in features]
-    low, high = min(sizes), max(sizes)
-    return [(size - low) / (high - low) if high > low else 0.0 for size in sizes]
-
-
-def without_above(
-    x: np.ndarray, canvas: np.ndarray, features: list[np.ndarray], height: list[float], t: float
-) -> np.ndarray:
-    """Algorithm 2, with the threshold relative to the map's maximum: only features at or below it stay."""
-    image = x.copy()
-    for mask, value in zip(features, height, strict=True):
-        if value > t * max(height):
-            image[mask] = canvas[mask]
-    return image

@@ -13,7 +13,7 @@ from assay.core.foreign import load
 from assay.core.spec import Spec
 from oracles.metrics.checks import CHECKS
 
-FACTS = {"higher_is_better", "range", "ideal", "needs", "paper"}
+FACTS = {"higher_is_better", "range", "ideal", "needs", "invariant", "exact_on_linear", "cost", "paper"}
 
 
 @pytest.mark.parametrize("name", CHECKS)

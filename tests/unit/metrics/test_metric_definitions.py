@@ -146,7 +146,7 @@ def test_a_model_that_answers_with_probabilities_is_read_as_it_is() -> None:
     logits = image_scene(3)
     model = nn.Sequential(logits.setting.model, nn.Softmax(dim=1))
     answers = replace(logits, setting=replace(logits.setting, model=model, outputs="probabilities"))
-    for metric in (Insertion(steps=5), SensitivityN(sizes=3, sets=4), Completeness()):
+    for metric in (Insertion(steps=5), SensitivityN(sizes=3, sets=4), Completeness(canvas="zero")):
         left, right = (metric(Trial(where, numbers(8, 3, 6, 6))) for where in (logits, answers))
         for name, row in left.rows.items():
             np.testing.assert_allclose(row, right[name], rtol=1e-9)
@@ -218,14 +218,15 @@ def test_all_methods_meet_the_same_sets_in_every_block() -> None:
 def test_completeness_is_about_accuracy_so_a_regression_has_none() -> None:
     where = scene(numbers(1, 2, 7), Lambda(lambda x: x.sum(1, keepdim=True)), PLAIN, VALUE)
     with pytest.raises(NotApplicable, match="classifier"):
-        Completeness()(Trial(where, numbers(1, 2, 7)))
+        Completeness(canvas="zero")(Trial(where, numbers(1, 2, 7)))
 
 
 def test_a_complete_map_loses_all_accuracy_and_an_empty_one_none() -> None:
     model = Lambda(lambda x: torch.stack([x[:, 0] + x[:, 1], 0.5 * torch.ones(len(x))], 1))  # 0: a feature is on
     where = scene(torch.ones(4, 7), model, PLAIN)
-    where = replace(where, samples=replace(where.samples, label=torch.zeros(4, dtype=torch.long)))
-    metric = Completeness()
+    none = torch.zeros(4, dtype=torch.long)
+    where = replace(where, samples=replace(where.samples, label=none), target=none)
+    metric = Completeness(canvas="zero")
     for columns, lost in (([0, 1], 1.0), ([0], 0.0), ([], 0.0), (list(range(7)), 0.0)):  # the last map is constant
         attribution = torch.zeros(4, 7)
         attribution[:, columns] = -3.0
@@ -234,7 +235,7 @@ def test_a_complete_map_loses_all_accuracy_and_an_empty_one_none() -> None:
 
 def test_nothing_to_reduce_is_none() -> None:
     where = table_scene(2)
-    for metric in (Completeness(), SensitivityN(sets=3)):
+    for metric in (Completeness(canvas="zero"), SensitivityN(sets=3)):
         found = metric(Trial(where, numbers(1, 2, 10)))
         found.rows["defined"][:] = False
         score = metric.reduce(found)

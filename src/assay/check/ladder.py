@@ -1,0 +1,247 @@
+"""What a metric promises on linear models, where exact attributions are known; faults have their smallest witness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+import numpy as np
+from torch import Tensor
+
+from assay.check import maps
+from assay.check.fault import Fault
+from assay.check.judges import Answer
+from assay.check.ladder_case import LadderCase, apart
+from assay.check.literal import literal
+from assay.check.preference import best_on_linear, direction_on_linear, exact_on_linear
+from assay.check.rungs import Rung
+from assay.core.errors import NotApplicable
+
+
+def answers_on_ladder(case: LadderCase) -> Iterator[Fault]:
+    """Every rung gets numbers: tables and images, one channel and three, maps per channel and per pixel.
+
+    So do maps of other signs: that a feature speaks against a class is no mistake.
+    """
+    seen: dict[str, Rung] = {}
+    for rung, answer in case.tried:
+        tries = [(rung.exact, answer)]
+        if isinstance(answer, Answer):
+            tries += [(other, case.attempt(rung, other)) for other in (-rung.exact, maps.random(rung.exact))]
+        for attribution, found in tries:
+            if isinstance(found, Exception) and not isinstance(found, NotApplicable):
+                kind = _without_numbers(what := said(found))
+                if kind not in seen or _other_map(seen[kind], rung):
+                    seen[kind] = rung
+                    yield case.fault(answers_on_ladder, f"raised {what}", rung.told(attribution))
+
+
+def _other_map(first: Rung, rung: Rung) -> bool:
+    """The same images, now with a map per pixel: where channels are the trouble, both are told."""
+    return rung.per_pixel and not first.per_pixel and first.weights.shape == rung.weights.shape
+
+
+def finite_on_ladder(case: LadderCase) -> Iterator[Fault]:
+    """Exact attributions of a linear model are judged with finite numbers, or the value is said to be undefined."""
+    for rung in case.answered:
+        answer = case.ask(rung, rung.exact)
+        if not np.isfinite(answer.values[answer.defined]).all():
+            yield case.fault(finite_on_ladder, "returned NaN or infinite values", rung.told(rung.exact, answer))
+            return
+
+
+def batch_size(case: LadderCase) -> Iterator[Fault]:
+    """The batch size is no hyper-parameter: 1, 2 or all samples at a time give the same numbers."""
+    if not case.judge.batches:
+        raise NotApplicable("its call takes no batch size")
+    raised = differed = False
+    for rung in case.several:
+        for attribution in (rung.exact, maps.half_negated(rung.exact)):
+            for size in (1, 2)[: len(rung) - 1]:
+                found = _cut(case, rung, attribution, size)
+                if isinstance(found, Exception) and not raised:
+                    message = f"raised {said(found)} with batch_size={size}"
+                    yield case.fault(batch_size, message, rung.told(attribution))
+                    raised = True
+                elif isinstance(found, tuple) and not differed:
+                    yield _differs(case, rung, attribution, size)
+                    differed = True
+
+
+Cut = tuple[list[Answer], list[Answer]]
+
+
+def _cut(case: LadderCase, rung: Rung, attribution: Tensor, size: int) -> Cut | Exception | None:
+    """Answers with all samples at a time and with ``size``, where these differ; or what the latter raised."""
+    whole = case.attempts(rung, attribution, len(rung))
+    try:
+        found = case.draws(rung, attribution, size) if whole else []
+    except Exception as error:
+        return error
+    return (whole, found) if found and apart(whole, found, case.noisy) else None
+
+
+def _differs(case: LadderCase, rung: Rung, attribution: Tensor, size: int) -> Fault:
+    """With as few of the samples as show it."""
+    for count in range(size + 1, len(rung) + 1):
+        part, some = rung.rows(range(count)), attribution[:count]
+        if isinstance(cut := _cut(case, part, some, size), tuple):
+            break
+    whole, found = cut  # type: ignore[misc]
+    told = f"{found[0]} with batch_size={size} and {whole[0]} with batch_size={len(part)}"
+    return case.fault(batch_size, _blame(case, part, some, size, found), part.told(some, told))
+
+
+def _blame(case: LadderCase, rung: Rung, attribution: Tensor, size: int, found: list[Answer]) -> str:
+    """Whether it is the score of the first batch, in place of all."""
+    alone = case.attempts(rung.rows(range(size)), attribution[:size])
+    first = alone and not alone[0].each and not apart(alone, found, case.noisy)
+    if first and np.isfinite(found[0].values).all():
+        return f"scored the first batch only with batch_size={size}"
+    return f"returned other numbers with batch_size={size}"
+
+
+def every_sample(case: LadderCase) -> Iterator[Fault]:
+    """Every sample is scored, by itself and whatever its place; one number for all depends on all, not on their order.
+
+    Where there is one value per sample, it is the same alone, in company and in another order.
+    """
+    for rung in case.several:
+        order = list(reversed(range(len(rung))))
+        plain, moved = case.draws(rung, rung.exact), case.draws(rung.rows(order), rung.exact[order])
+        if plain[0].each:
+            moved = [_rows(answer, order) for answer in moved]
+        if apart(plain, moved, case.noisy):
+            told = f"{plain[0]}, and {moved[0]} in reverse order, put back"
+            yield case.fault(every_sample, "returned other numbers in another order", rung.told(rung.exact, told))
+            return
+        if plain[0].each:
+            alone = [case.draws(rung.rows([row]), rung.exact[[row]]) for row in range(len(rung))]
+            if apart(plain, [_joined(parts) for parts in zip(*alone, strict=True)], case.noisy):
+                told = f"{plain[0]}, and one by one {', '.join(str(parts[0]) for parts in alone)}"
+                yield case.fault(every_sample, "returned other numbers for samples alone", rung.told(rung.exact, told))
+                return
+    yield from _forgotten(case)
+
+
+def _forgotten(case: LadderCase) -> Iterator[Fault]:
+    """A number for all samples that notices when all maps are wrong, and never when one sample's map is."""
+    for row in (-1, 0):
+        rungs = [rung for rung in case.several if not case.ask(rung, rung.exact).each]
+        noticed = [rung for rung in rungs if _notices(case, rung, -rung.exact)]
+        blind = [rung for rung in noticed if not _notices(case, rung, _spoiled(rung, row))]
+        if noticed and blind == noticed:
+            which = "last" if row else "first"
+            told = f"{case.ask(blind[0], blind[0].exact)} whatever the map of the {which} sample"
+            yield case.fault(every_sample, f"does not score the {which} sample", blind[0].told(blind[0].exact, told))
+            return
+
+
+def _notices(case: LadderCase, rung: Rung, attribution: Tensor) -> bool:
+    found = case.attempts(rung, attribution)
+    return bool(found) and apart(case.draws(rung, rung.exact), found, case.noisy)
+
+
+def _spoiled(rung: Rung, row: int) -> Tensor:
+    attribution = rung.exact.clone()
+    attribution[row] *= -1
+    return attribution
+
+
+def no_memory(case: LadderCase) -> Iterator[Fault]:
+    """What was judged before changes nothing: an instance is used for many models and many sizes."""
+    for rung in case.answered:
+        plain = case.draws(rung, rung.exact)
+        for before in _of_other_sizes(case, rung):
+            try:
+                after = case.draws_after(before, rung)
+            except NotApplicable:
+                raise
+            except Exception as error:
+                message = f"raised {said(error)}, having judged {before.name}"
+                yield case.fault(no_memory, message, rung.told(rung.exact))
+                return
+            if apart(plain, after, case.noisy):
+                told = f"{plain[0]}, and {after[0]} having judged {before.name}"
+                yield case.fault(no_memory, "returned other numbers when used again", rung.told(rung.exact, told))
+                return
+
+
+def _of_other_sizes(case: LadderCase, rung: Rung) -> list[Rung]:
+    """The smallest and the largest rung of its kind, where these are of another size."""
+    alike = [other for other in case.answered if other.kind == rung.kind]
+    return [other for other in (alike[0], alike[-1]) if other.weights.shape != rung.weights.shape]
+
+
+def invariances(case: LadderCase) -> Iterator[Fault]:
+    """What is declared not to matter does not: the scale of a map, a shift, everything but its order."""
+    if not case.promises.invariant:
+        raise NotApplicable("declares no invariance: give --invariant scale, shift or monotone")
+    for kind in case.promises.invariant:
+        found = next(_differing(case, kind), None)
+        if found is not None:
+            yield found
+
+
+def _differing(case: LadderCase, kind: str) -> Iterator[Fault]:
+    # A metric may add up channels: what keeps their order need not keep the order of their sums.
+    for rung in (one for one in case.answered if kind == "scale" or one.exact[0].numel() == prod(one.features.shape)):
+        for start in (rung.exact, maps.random(rung.exact)):
+            changed = maps.changed(start, kind)
+            plain, *answers = case.attempts_at(rung, [start, *changed.values()])
+            for name, found in zip(changed, answers, strict=True):
+                if plain and found and apart(plain, found, case.noisy):
+                    told = f"{plain[0]}, and {found[0]} for {name}"
+                    yield case.fault(invariances, f"declares '{kind}' and is not invariant", rung.told(start, told))
+
+
+def constant_maps(case: LadderCase) -> Iterator[Fault]:
+    """Maps of equal numbers get a number, or the value is said to be undefined."""
+    for name in ("zeros", "ones", "minus ones"):
+        for rung in case.answered:
+            attribution = maps.constant(rung.exact)[name]
+            try:
+                answer = case.ask(rung, attribution)
+            except NotApplicable:
+                continue
+            except Exception as error:
+                yield case.fault(constant_maps, f"raised {said(error)} for a map of {name}", rung.told(attribution))
+                break
+            if not np.isfinite(answer.values[answer.defined]).all():
+                message = f"returned NaN or infinite values for a map of {name}"
+                yield case.fault(constant_maps, message, rung.told(attribution, answer))
+                break
+
+
+def said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(": ")
+
+
+def _without_numbers(text: str) -> str:
+    """Messages that differ in sizes only are one."""
+    return "".join(letter for letter in text if not letter.isdigit())
+
+
+def _rows(answer: Answer, order: Sequence[int]) -> Answer:
+    back = np.argsort(order)
+    return Answer(answer.values[back], answer.each, answer.defined[back])
+
+
+def _joined(parts: Sequence[Answer]) -> Answer:
+    values = np.concatenate([part.values for part in parts])
+    return Answer(values, True, np.concatenate([part.defined for part in parts]))
+
+
+CONTRACTS = (
+    answers_on_ladder,
+    finite_on_ladder,
+    exact_on_linear,
+    best_on_linear,
+    direction_on_linear,
+    batch_size,
+    every_sample,
+    no_memory,
+    invariances,
+    constant_maps,
+    literal,
+)

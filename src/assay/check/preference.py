@@ -1,0 +1,145 @@
+"""Is the exact attribution of a linear model judged as it deserves?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.check import maps
+from assay.check.fault import Fault
+from assay.check.judges import Answer
+from assay.check.ladder_case import LadderCase, apart, close
+from assay.check.rungs import Rung, listed
+from assay.core.errors import NotApplicable
+
+
+def exact_on_linear(case: LadderCase) -> Iterator[Fault]:
+    """Exact attributions of a linear model reach the ideal, on every rung, for every sample, in every number."""
+    ideal = case.promises.ideal
+    if ideal is None:
+        raise NotApplicable("declares no ideal that exact attributions reach: give --ideal VALUE")
+    missed: dict[str, tuple[Rung, Answer, int]] = {}  # the smallest of each trait
+    for rung in case.answered:
+        answers = case.draws(rung, rung.exact)
+        rows = [(answer, int(row)) for answer in answers for row in np.flatnonzero(_misses(answer, ideal))]
+        if rows:
+            missed.setdefault(rung.trait, (rung, *rows[0]))
+    traits = list(missed)[:1] if "" in missed else list(missed)  # what plain rungs show needs no trait
+    for trait in traits:
+        part, returned = _smallest(case, *missed[trait], ideal)
+        message = f"does not reach {ideal:g} for exact attributions{'' if '' in missed else trait}"
+        yield case.fault(exact_on_linear, message, part.told(part.exact, f"{returned} instead of {ideal:g}"))
+
+
+def _smallest(case: LadderCase, rung: Rung, answer: Answer, row: int, ideal: float) -> tuple[Rung, Answer]:
+    """The sample that misses the ideal, or as few samples as miss it together."""
+    if answer.each:
+        return rung.rows([row]), Answer(answer.values[[row]], True, answer.defined[[row]])
+    for part in (rung.rows(range(count)) for count in range(1, len(rung))):
+        for found in case.attempts(part, part.exact):
+            if _misses(found, ideal).any():
+                return part, found
+    return rung, answer
+
+
+def _misses(answer: Answer, ideal: float) -> npt.NDArray[np.bool_]:
+    """Rows with a number that is not the ideal; NaN is another contract's business."""
+    far = np.abs(answer.values - ideal) > close([ideal])
+    return np.asarray(far.any(axis=1) & answer.defined)
+
+
+def best_on_linear(case: LadderCase) -> Iterator[Fault]:
+    """No other map of a linear model is better than the exact attribution: none that is wrong, random or reordered."""
+    if not case.promises.best:
+        raise NotApplicable("does not say that exact attributions are best: give --best or --ideal VALUE")
+    sign = case.direction
+    for rung in case.answered:
+        others = maps.others(rung.exact)
+        plain, *answers = case.attempts_at(rung, [rung.exact, *others.values()])
+        for (name, attribution), found in zip(others.items(), answers, strict=True):
+            if found and (row := _better(found, plain, sign)) is not None:
+                part, other = (rung.rows([row]), attribution[[row]]) if plain[0].each else (rung, attribution)
+                told = f"{_number(plain, row)}, and {_number(found, row)} for {name} {listed(other)}"
+                yield case.fault(
+                    best_on_linear, "likes another map better than the exact one", part.told(part.exact, told)
+                )
+                return
+
+
+def _better(found: list[Answer], plain: list[Answer], sign: int) -> int | None:
+    """The first row in which all of the one are better than all of the other."""
+    one, other = (sign * np.stack([answer.means for answer in side]) for side in (found, plain))
+    known = np.stack([answer.defined for answer in (*found, *plain)]).all(axis=0)
+    rows = np.flatnonzero(known & (one.min(axis=0) > other.max(axis=0) + close(other)))
+    return int(rows[0]) if len(rows) else None
+
+
+def _number(answers: list[Answer], row: int) -> str:
+    return f"{answers[0].means[row]:.6g}"
+
+
+def direction_on_linear(case: LadderCase) -> Iterator[Fault]:
+    """Exact attributions beat random ones and these beat wrong ones in the declared direction; they are told apart.
+
+    Wrong is the negated map or sizes in reverse order, whichever the metric likes less. The order must hold for the
+    mean over the largest rung of each kind, where random and wrong maps may share the worst score; a metric is blind
+    where no rung shows any difference.
+    """
+    if not case.promises.prefers:
+        raise NotApplicable("does not promise it for every linear model; at sites its direction is tried")
+    sign = case.direction
+    if not any(case.ask(rung, rung.exact).defined.any() for rung in case.answered):
+        raise NotApplicable("is defined on no linear model")
+    if all(_blind(case, rung) for rung in case.answered):
+        rung = next((rung for rung in case.answered if rung.exact[0].numel() > 2), case.answered[0])
+        told = f"{case.ask(rung, rung.exact)} for exact, random and negated attributions alike"
+        yield case.fault(direction_on_linear, "does not see the map", rung.told(rung.exact, told))
+        return
+    for kind in dict.fromkeys(rung.kind for rung in case.answered):
+        rungs = [rung for rung in case.answered if rung.kind == kind]
+        if found := _disorder(case, rungs[-1], sign):
+            smallest = next(rung for rung in rungs if _disorder(case, rung, sign) == found)
+            told = ", ".join(f"{value:.6g} for {name}" for name, value in _likings(case, smallest, 1).items())
+            yield case.fault(direction_on_linear, found, smallest.told(smallest.exact, told))
+            return
+
+
+def _disorder(case: LadderCase, rung: Rung, sign: int) -> str:
+    """What is out of order, or nothing; a metric that is defined on no sample says nothing."""
+    likings = _likings(case, rung, sign)
+    exact, random, wrong = (likings.get(name) for name in ("exact maps", "random maps", "wrong maps"))
+    if exact is None or random is None or wrong is None:
+        return ""
+    if not exact > random + close([exact, random]):
+        return "does not prefer exact attributions to random ones"
+    if not exact > wrong + close([exact, wrong]):
+        return "does not prefer exact attributions to wrong ones"
+    return "prefers wrong attributions to random ones" if wrong > random + close([wrong, random]) else ""
+
+
+def _likings(case: LadderCase, rung: Rung, sign: int) -> dict[str, float]:
+    """The mean score of each kind of map, negated where lower is better (``sign`` 1 and -1), where there is one."""
+    random = [maps.random(rung.exact, which) for which in range(maps.RANDOM)]
+    exact, *answers = case.attempts_at(rung, [rung.exact, *random, *maps.wrong(rung.exact).values()])
+    wrong = [_mean([found]) for found in answers[maps.RANDOM :]]
+    known = sorted((value for value in wrong if value is not None), key=lambda value: case.direction * value)
+    likings = {
+        "exact maps": _mean([exact]),
+        "random maps": _mean(answers[: maps.RANDOM]),
+        "wrong maps": known[0] if known else None,
+    }
+    return {name: sign * value for name, value in likings.items() if value is not None}
+
+
+def _mean(answers: list[list[Answer]]) -> float | None:
+    values = np.concatenate([np.zeros(0), *(one.means[one.defined] for found in answers for one in found)])
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else None
+
+
+def _blind(case: LadderCase, rung: Rung) -> bool:
+    others = [*maps.wrong(rung.exact).values(), maps.random(rung.exact)]
+    plain, *answers = case.attempts_at(rung, [rung.exact, *others])
+    return not any(apart(plain, found, case.noisy) for found in answers if found)

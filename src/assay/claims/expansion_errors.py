@@ -1,0 +1,128 @@
+"""How far Algorithm 1 of Li et al. (2024) is from soundness as defined, for several ways of adding features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations_with_replacement
+
+import torch
+from torch import Tensor
+
+from assay.claims.game_families import Family, arranged, ranks
+from assay.kit.expansion import by_area, by_halves, by_mass, claimed_soundness, levels_reached, one_by_one, share_so_far
+from assay.kit.games import predictive, subset_sums
+
+LEAST_RISE = 0.01  # of performance, from the paper; in these games the least rise is 1/16 or more, so every rise counts
+START = 0.04  # performance at which the released code begins to call attribution false; the paper has no such start
+ATTRIBUTIONS = range(4)  # values of an attribution
+MOST_CASES = 128  # at a time: few enough to stay in the processor's cache
+DIGIT = 32  # more than any level of performance
+
+Expansion = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to run Algorithm 1."""
+
+    name: str
+    ends: Expansion  # where steps end
+    start: float = -1.0  # performance up to which nothing is called false
+
+
+ONE, TWO = "one feature a step", "two features a step (area)"
+VARIANTS = (
+    Variant(ONE, one_by_one),
+    Variant(TWO, partial(by_area, size=2)),
+    Variant("a quarter of the attribution a step (mass)", partial(by_mass, steps=4)),
+    Variant("four features, halved where they help (adaptive)", partial(by_halves, size=4, least_rise=LEAST_RISE)),
+    Variant(ONE + ", nothing false before 0.04", one_by_one, START),
+    Variant(TWO + ", nothing false before 0.04", partial(by_area, size=2), START),
+)
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Claimed minus defined soundness, over all games, attributions and predictive levels of a family."""
+
+    family: str
+    variant: str
+    stops: int  # games x attributions x levels of performance at which Algorithm 1 may be asked to stop
+    bias: float
+    mean: float  # of the size of the error
+    largest: float
+    exact: float  # share of stops without error
+    unsound: float  # share of stops whose soundness, as defined, is below 1
+    steps: float  # evaluations of the model for the whole attribution, on average
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Orders in which games are played: performance while features are added one after the other."""
+
+    levels: Tensor  # (C, d + 1), whole numbers from 0
+    top: Tensor  # (C,) the highest level of the game
+    predictive: Tensor  # (C, d) in the order of the attribution
+    count: Tensor  # (C,) how many games look like this
+
+    def parts(self) -> list[Cases]:
+        columns = (self.levels, self.top, self.predictive, self.count)
+        return [Cases(*part) for part in zip(*(column.split(MOST_CASES) for column in columns), strict=True)]
+
+
+def errors(family: Family) -> list[Errors]:
+    """One row a variant."""
+    found = [(part, attributions(d)) for d in family.sizes for part in cases(family, d).parts()]
+    return [pooled(family, variant, [measured(variant, *pair) for pair in found]) for variant in VARIANTS]
+
+
+def attributions(d: int) -> Tensor:
+    """(H, d): every attribution by values 0, ..., 3 in falling order, but for the one that is 0 throughout.
+
+    Together with every order of the features this is every attribution by these values, with every order of its ties.
+    """
+    rows = combinations_with_replacement(reversed(ATTRIBUTIONS), d)
+    return torch.tensor([row for row in rows if any(row)])
+
+
+def cases(family: Family, d: int) -> Cases:
+    """All games of d features, each in every order of its features; equal cases are counted, not repeated."""
+    counts: dict[int, int] = {}
+    digits = DIGIT ** torch.arange(d + 2)
+    prefixes = 2 ** torch.arange(d + 1) - 1
+    for weights in arranged(family.informations(d)):
+        information = torch.tensor(weights)
+        level = ranks(subset_sums(information))
+        curves = family.performances(int(level.max()) + 1)[:, [*level[prefixes].tolist(), -1]]
+        keys, found = (curves * digits).sum(dim=1).unique(return_counts=True)
+        mark = int((predictive(information) * 2 ** torch.arange(d)).sum()) * DIGIT ** (d + 2)
+        for key, count in zip(keys.tolist(), found.tolist(), strict=True):
+            counts[key + mark] = counts.get(key + mark, 0) + count
+    key = torch.tensor(list(counts))
+    curves = key[:, None] // digits % DIGIT
+    marks = key[:, None] // DIGIT ** (d + 2) // 2 ** torch.arange(d) % 2 == 1
+    return Cases(curves[:, :-1], curves[:, -1], marks, torch.tensor(list(counts.values())))
+
+
+def measured(variant: Variant, cases: Cases, attribution: Tensor) -> Tensor:
+    """Sums over stops: one, error, size of error, exact, unsound; then steps, runs, and the largest error."""
+    levels = cases.levels[:, None].expand(-1, len(attribution), -1)  # (C, H, d + 1)
+    performance = levels.double() / cases.top.clamp(min=1)[:, None, None]
+    ends = variant.ends(performance, attribution)
+    claimed = claimed_soundness(performance, attribution, ends, LEAST_RISE, variant.start)
+    defined = share_so_far(attribution * cases.predictive[:, None], attribution)
+    error = claimed - defined
+    size = torch.where(error.abs() < 1e-12, 0.0, error.abs())  # one minus a share is rounded; true errors are >= 1/24
+    stops = (levels_reached(levels, ends) * cases.count[:, None, None]).double()
+    sums = [(stops * rows).sum() for rows in (1, error, size, size == 0, defined < 1)]
+    steps = (ends.sum(dim=-1) * cases.count[:, None]).sum()
+    return torch.stack([*sums, steps, cases.count.sum() * len(attribution), torch.where(stops > 0, size, 0).max()])
+
+
+def pooled(family: Family, variant: Variant, rows: list[Tensor]) -> Errors:
+    table = torch.stack(rows)
+    stops, bias, mean, exact, unsound, steps, runs = table[:, :-1].sum(dim=0).tolist()
+    shares = (bias / stops, mean / stops, float(table[:, -1].max()), exact / stops, unsound / stops)
+    return Errors(family.name, variant.name, int(stops), *shares, steps / runs)

@@ -1,0 +1,27 @@
+"""Global random streams, lent to code that draws from them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+
+from assay.core.rng import generator, seed_of
+
+
+@contextmanager
+def seeded(*key: str | int) -> Iterator[None]:
+    """Code inside draws the same numbers for the same key, and leaves the streams as they were."""
+    numpy_state, python_state = np.random.get_state(), random.getstate()
+    with torch.random.fork_rng():
+        torch.random.set_rng_state(generator(*key).get_state())
+        np.random.set_state(np.random.RandomState(seed_of(*key) % 2**32).get_state())
+        random.setstate(random.Random(seed_of(*key)).getstate())
+        try:
+            yield
+        finally:
+            np.random.set_state(numpy_state)
+            random.setstate(python_state)

@@ -1,0 +1,16 @@
+"""How far two numbers that should be equal are apart, relative to their size."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def relative(difference: Tensor, left: Tensor, right: Tensor, rounding: Tensor) -> tuple[Tensor, Tensor]:
+    """The difference (B,) of two things relative to the larger of their sizes, in 0..2, and where that is defined.
+
+    It is not where both are within ``rounding`` of nothing.
+    """
+    larger = torch.maximum(left, right)
+    defined = larger > rounding
+    return (difference / larger.where(defined, 1.0)).clamp(max=2.0).where(defined, 0.0), defined

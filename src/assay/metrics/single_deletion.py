@@ -1,0 +1,93 @@
+"""The single-deletion score (Hesse et al., 2024)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from assay.core.errors import SpecError
+from assay.core.evidence import Evidence
+from assay.core.trial import Scene, Trial
+from assay.kit.cells import cell_sums, feature_cells
+from assay.kit.levels import levels
+from assay.kit.ranks import spearman
+from assay.metrics._ask import ask
+from assay.metrics._rows import rows
+
+MAP_ROUNDING = 1  # units in the last place of the largest sum of sizes in a cell: sums closer than this are equal
+ANSWER_ROUNDING = 16  # units in the last place of the largest answer: drops closer than this are equal
+
+
+@dataclass(frozen=True)
+class SingleDeletion:
+    """Rank correlation of the attribution of each cell of a grid with the drop when this cell alone is replaced.
+
+    IDSDS is this metric on ``in_domain(of=E)``, whose model was fine-tuned on pictures without one cell; SDS is the
+    same on E itself. A cell's attribution is the sum over its pixels, channels added up first. The drop is that of the
+    number the environment asks about (of photographs: the logit of the label); with readout='probability' the methods
+    should be asked about probabilities, too, which is the study's question.
+
+    Undefined where all cells have the same attribution or the same drop. What is equal up to rounding is a tie, on both
+    sides: a unit in the last place of the largest cell, 16 of the largest answer (ours; float32 rounding used to put
+    symmetric maps in order). A positive factor changes nothing, nor does a constant where cells are of equal size.
+
+    Cells of a side that the grid does not divide differ by one pixel (ours); a constant then favours large ones. In
+    tables and texts every feature is a cell (ours), and ``grid`` means nothing.
+    """
+
+    grid: tuple[int, int] = (4, 4)  # rows and columns of cells
+    canvas: str | float = "zero"  # what replaces a cell: zero, true, mean, uniform, blur, noise or a number
+    transform: Literal["raw", "abs", "relu"] = "raw"  # of each pixel's attribution, before cells are added up
+    readout: Literal["logit", "probability", "margin", "value"] | None = None  # None: as the environment asks
+    temperature: float | None = None  # None: as the environment asks
+
+    higher_is_better: ClassVar[bool] = True
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    ideal: ClassVar[float] = 1.0
+    needs: ClassVar[tuple[str, ...]] = ("model",)
+    cost: ClassVar[str] = "cells + 1 model rows a sample, shared by all methods"
+    invariant: ClassVar[tuple[str, ...]] = ("scale", "shift")
+    exact_on_linear: ClassVar[bool] = True
+    paper: ClassVar[str] = "Benchmarking the Attribution Quality of Vision Models (Hesse et al., 2024)"
+
+    def __post_init__(self) -> None:
+        if min(self.grid) < 1 or self.grid == (1, 1):
+            raise SpecError(f"single_deletion: grid={self.grid} has nothing to compare: write rows and columns.")
+
+    def probe(self, scene: Scene) -> dict[str, Tensor]:
+        """Scores of the inputs (B,), and of the inputs without each cell (B, cells)."""
+        query = ask(scene, self.readout, self.temperature, self.canvas)
+        features, cells = scene.setting.features, self._cells(scene)
+        every = torch.arange(int(cells.max()) + 1, device=cells.device)
+
+        def points(part: slice) -> Tensor:
+            dropped = (every[part, None] == cells).view(-1, 1, *features.shape)
+            return torch.where(features.expand(dropped), query.baseline, query.x)
+
+        return {"clean": query.score(query.x), "without": query.score_each(len(every), points).T}
+
+    def __call__(self, trial: Trial) -> Evidence:
+        probe = trial.probe or self.probe(trial.scene)
+        clean, without = probe["clean"], probe["without"]
+        finite = clean.isfinite() & without.isfinite().all(dim=1)
+        drops = (clean[:, None].double() - without.double()).where(finite[:, None], 0.0)
+        largest = torch.maximum(clean.abs(), without.abs().amax(dim=1)).double().where(finite, 0.0)
+        equal = ANSWER_ROUNDING * torch.finfo(without.dtype).eps * largest
+        value, defined = spearman(self._attributed(trial), levels(drops, equal))
+        return rows(value=value, defined=defined)
+
+    def _attributed(self, trial: Trial) -> Tensor:
+        """The levels (B, cells) of the cells' attributions."""
+        values, cells = self._transformed(trial.map.flatten(1).double()), self._cells(trial.scene)
+        largest = cell_sums(values.abs(), cells).amax(dim=1)
+        return levels(cell_sums(values, cells), MAP_ROUNDING * torch.finfo(trial.attribution.dtype).eps * largest)
+
+    def _transformed(self, values: Tensor) -> Tensor:
+        return {"raw": values, "abs": values.abs(), "relu": values.clamp(min=0)}[self.transform]
+
+    def _cells(self, scene: Scene) -> Tensor:
+        """The cell (P,) of every feature."""
+        return feature_cells(scene.setting.features, self.grid).flatten().to(scene.samples.x.device)

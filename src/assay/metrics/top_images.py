@@ -1,0 +1,118 @@
+"""Do the channels of two models look for the same images? (Hesse et al., 2024)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from assay.core.errors import NotApplicable, SpecError
+from assay.core.evidence import Evidence, Score
+from assay.core.trial import Scene, Trial
+from assay.kit.layers import layer, watched
+from assay.metrics._rows import rows
+from assay.metrics._sibling import sibling_scene
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TopImages:
+    """The share of a channel's most activating images that a model has in common with its sibling.
+
+    For each channel of a layer, the ``k`` samples of the whole set on which it is most active, in either model; the
+    share of them in common, averaged over channels. Between unrelated models of n samples about k / n. Channels are
+    matched by number, so the models must have the same layout, or nothing but chance is to be expected.
+
+    Samples that tie for the last places share them (ours). A channel that is as active everywhere in one of the models
+    has no top and does not count; with no other channel, or with k samples or fewer, there is no score. Says nothing
+    about the attribution: it is the same for every method.
+    """
+
+    layer: str = ""  # a layer's name; empty: the environment's choice for class activation maps
+    other: str = ""  # the sibling's layer; empty: the same, or its own environment's choice
+    k: int = 9  # images for each channel
+    pool: Literal["mean", "max"] = "mean"  # over a channel's places
+
+    higher_is_better: ClassVar[bool] = True
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    ideal: ClassVar[float] = 1.0
+    needs: ClassVar[tuple[str, ...]] = ("sibling",)
+    cost: ClassVar[str] = "2 model rows a sample, shared by all methods"
+    invariant: ClassVar[tuple[str, ...]] = ("scale", "shift", "monotone")
+    exact_on_linear: ClassVar[bool] = False
+    paper: ClassVar[str] = "Benchmarking the Attribution Quality of Vision Models (Hesse et al., 2024)"
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise SpecError(f"top_images: k={self.k} must be at least 1.")
+
+    def probe(self, scene: Scene) -> dict[str, Tensor]:
+        """Activations (B, channels) of the model and of its sibling."""
+        beside = sibling_scene(scene)
+        own, other = self._activations(scene, self.layer), self._activations(beside, self.other or self.layer)
+        if own.shape != other.shape:
+            raise NotApplicable(
+                f"needs as many channels in both models, and there are {own.shape[1]} and {other.shape[1]}: "
+                "ask for other layers"
+            )
+        return {"own": own, "other": other}
+
+    def __call__(self, trial: Trial) -> Evidence:
+        probe = trial.probe or self.probe(trial.scene)
+        own, other = probe["own"], probe["other"]
+        defined = (own.isfinite() & other.isfinite()).all(dim=1)
+        kept = defined[:, None]
+        return rows(own=own.where(kept, 0.0), other=other.where(kept, 0.0), defined=defined)
+
+    def reduce(self, evidence: Evidence) -> Score:
+        """Shares in common, averaged over the channels that tell samples apart."""
+        defined = evidence.defined
+        own, other = (evidence[name][defined].astype(np.float64) for name in ("own", "other"))
+        if len(own) <= self.k:
+            return Score(None, len(evidence), 0)
+        telling = (np.ptp(own, axis=0) > 0) & (np.ptp(other, axis=0) > 0)
+        if not telling.any():
+            return Score(None, len(evidence), 0)
+        common = np.minimum(_among_top(own, self.k), _among_top(other, self.k)).sum(axis=0) / self.k
+        return Score(float(common[telling].mean()), len(evidence), int(defined.sum()))
+
+    def _activations(self, scene: Scene, name: str) -> Tensor:
+        setting = replace(scene.setting, forward=None)  # the network's own layers
+        name = name or setting.hints.get("grad_cam", "")
+        if not name:
+            raise NotApplicable("needs the name of a layer, and this environment suggests none: ask for layer='...'")
+        query = replace(scene, setting=setting).ask()
+        seen: list[Tensor] = []
+        assert query.footprint  # measured before anybody watches
+
+        def note(_module: nn.Module, _inputs: tuple[Any, ...], output: Any) -> None:
+            seen.append(self._pooled(output))
+
+        with watched([layer(setting.model, name)], note):
+            query.outputs(query.x)
+        found = torch.cat(seen) if seen else query.x.new_zeros(0, 0)
+        if len(found) != len(query.x):
+            raise NotApplicable(f"needs a layer that the model runs once, and it does not run '{name}' so")
+        return found
+
+    def _pooled(self, output: Any) -> Tensor:
+        """(N, C, h, w), (N, places, C) or (N, C) -> (N, C)."""
+        if not isinstance(output, Tensor) or output.dim() not in (2, 3, 4):
+            raise NotApplicable("needs a layer with channels, and the chosen one does not return any")
+        if output.dim() == 2:
+            return output
+        places = (2, 3) if output.dim() == 4 else (1,)
+        return output.mean(dim=places) if self.pool == "mean" else output.amax(dim=places)
+
+
+def _among_top(values: Array, k: int) -> Array:
+    """How surely (n, channels) a sample is among the ``k`` largest; those that tie for the last places share them."""
+    last = -np.partition(-values, k - 1, axis=0)[k - 1]
+    above, tied = values > last, values == last
+    share: Array = above + tied * (k - above.sum(axis=0)) / tied.sum(axis=0)
+    return share

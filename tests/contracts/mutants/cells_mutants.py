@@ -1,0 +1,68 @@
+"""Wrong versions of single deletion."""
+
+from __future__ import annotations
+
+from contracts.mutants.mutant import Mutant
+
+OWN = "assay.metrics.single_deletion"
+CELLS = "assay.kit.cells"
+LEVELS = "assay.kit.levels"
+
+MUTANTS = [
+    Mutant("single_deletion", "drops negated", OWN, "clean[:, None].double() - without", "without - clean[:, None]"),
+    Mutant(
+        "single_deletion", "all but the cell replaced", OWN, "features.expand(dropped)", "features.expand(~dropped)"
+    ),
+    Mutant("single_deletion", "cells before it, too", OWN, "every[part, None] == cells", "every[part, None] >= cells"),
+    Mutant("single_deletion", "blank canvas whatever was asked", OWN, "self.canvas)", '"zero")'),
+    Mutant("single_deletion", "asks what the environment asks", OWN, "ask(scene, self.readout,", "ask(scene, None,"),
+    Mutant("single_deletion", "no temperature", OWN, "self.temperature, self.canvas", "None, self.canvas"),
+    Mutant(
+        "single_deletion",
+        "transformed after adding up",
+        OWN,
+        "return levels(cell_sums(values, cells),",
+        "return levels(self._transformed(cell_sums(trial.map.flatten(1).double(), cells)),",
+    ),
+    Mutant(
+        "single_deletion",
+        "transformed per entry",
+        OWN,
+        "self._transformed(trial.map.flatten(1).double())",
+        "Trial(trial.scene, self._transformed(trial.attribution)).map.flatten(1).double()",
+    ),
+    Mutant("single_deletion", "sizes for the positive part", OWN, "values.clamp(min=0)", "values.abs()"),
+    Mutant("single_deletion", "negative part", OWN, "values.clamp(min=0)", "values.clamp(max=0)"),
+    Mutant(
+        "single_deletion", "first sample only", OWN, "levels(drops, equal)", "levels(drops[:1].expand_as(drops), equal)"
+    ),
+    Mutant("single_deletion", "rounding of answers counts", OWN, "ANSWER_ROUNDING = 16", "ANSWER_ROUNDING = 0"),
+    Mutant("single_deletion", "rounding of maps counts", OWN, "MAP_ROUNDING = 1", "MAP_ROUNDING = 0"),
+    Mutant("single_deletion", "much of a map is rounding", OWN, "MAP_ROUNDING = 1", "MAP_ROUNDING = 2**8"),
+    Mutant("single_deletion", "much of an answer is rounding", OWN, "ANSWER_ROUNDING = 16", "ANSWER_ROUNDING = 2**50"),
+    Mutant(
+        "single_deletion",
+        "rounding does not grow with the answer",
+        OWN,
+        "torch.finfo(without.dtype).eps * largest",
+        "torch.finfo(without.dtype).eps * torch.ones_like(largest)",
+    ),
+    Mutant(
+        "single_deletion",
+        "values instead of ranks",
+        OWN,
+        "spearman(self._attributed(trial), levels(drops, equal))",
+        "__import__('assay.kit.ranks', fromlist=['pearson']).pearson(self._attributed(trial), drops, equal, equal)",
+    ),
+    Mutant("single_deletion", "always defined", OWN, "rows(value=value, defined=defined)", "rows(value=value)"),
+    Mutant("single_deletion", "endless answers are ranked", OWN, ".where(finite[:, None], 0.0)", ".nan_to_num()"),
+    Mutant("single_deletion", "cells of the smallest size", CELLS, "* parts // length", "// (length // parts)"),
+    Mutant("single_deletion", "last cells larger", CELLS, "* parts // length", "// (length // parts) % parts"),
+    Mutant("single_deletion", "rows cut like columns", CELLS, "bands(height, rows)", "bands(height, columns)"),
+    Mutant("single_deletion", "columns overlap rows", CELLS, "* columns + bands", "* rows + bands"),
+    Mutant("single_deletion", "single pixels", CELLS, "if not isinstance(features, Pixels)", "if features"),
+    Mutant(
+        "single_deletion", "levels of neighbours in reading order", LEVELS, "scatter_(-1, order, level)", "copy_(level)"
+    ),
+    Mutant("single_deletion", "levels stop at one", LEVELS, "rises.long().cumsum(dim=-1)", "rises.long()"),
+]

@@ -1,0 +1,306 @@
+"""Wrong metrics with a call of their own, by the contract on linear models that must reject them.
+
+They are called with a model, a batch, its classes and its attributions, as other people's metrics are. Each is an
+honest one with one vice; several have the shape of faults that were measured in released packages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from assay.check.ladder_case import LadderCase
+from assay.core.foreign_metrics import foreign_metric
+
+
+def answers(model: Any, points: np.ndarray, label: int) -> np.ndarray:
+    """The explained number of each point."""
+    return model(torch.tensor(points).float())[:, label].double().numpy()
+
+
+def drops(model: Any, x: np.ndarray, label: int, a: np.ndarray) -> np.ndarray:
+    """What each number of the map takes with it, replaced by zero: an entry, or all channels of a pixel."""
+    keep = 1.0 - np.eye(a.size).reshape(a.size, *a.shape)
+    return answers(model, x[None], label)[0] - answers(model, keep * x, label)
+
+
+class Additive:
+    """1 where every attribution is the drop without its feature; 0 where all of them are its negative."""
+
+    score_direction = "higher"
+
+    def __call__(self, model, x_batch, y_batch, a_batch, batch_size=64, **_):
+        return [self.one(model, x, int(y), a) for x, y, a in zip(x_batch, y_batch, a_batch, strict=True)]
+
+    def one(self, model, x, y, a):
+        true, claimed = drops(model, x, y, a), a.flatten().astype(float)
+        return 1 - np.abs(claimed - true).sum() / (np.abs(claimed) + np.abs(true)).sum()
+
+
+class Removal(Additive):
+    """The mean answer while features go, highest attribution first."""
+
+    score_direction = "lower"
+
+    def one(self, model, x, y, a):
+        gone = np.cumsum(drops(model, x, y, a)[self.order(a.flatten())])
+        return float(np.mean(answers(model, x[None], y)[0] - gone))
+
+    def order(self, a):
+        return np.argsort(-a, kind="stable")
+
+
+class Whole(Additive):
+    """One number for all samples."""
+
+    def __call__(self, model, x_batch, y_batch, a_batch, batch_size=64, **_):
+        return self.together(super().__call__(model, x_batch, y_batch, a_batch), batch_size)
+
+    def together(self, scores, batch_size):
+        return float(np.mean(scores))
+
+
+# answers_on_ladder
+
+
+class CrashesOnThreeChannels(Additive):
+    """A map per pixel, laid over the channels, has places that no pixel has."""
+
+    def one(self, model, x, y, a):
+        places = np.arange(x[0].size) if x.ndim == 3 else np.arange(x.size)
+        assert places[x.size - 1] >= 0
+        return super().one(model, x, y, a)
+
+
+class NeedsWhatIsGone(Additive):
+    """Calls a function that the newer version of a package does not have."""
+
+    def one(self, model, x, y, a):
+        return np.no_such_function(super().one(model, x, y, a))
+
+
+class RefusesMapsThatSpeakAgainst(Additive):
+    def one(self, model, x, y, a):
+        assert a.sum() > 0 or not np.ptp(a), "attributions should not be negative"
+        return super().one(model, x, y, a)
+
+
+# finite_on_ladder
+
+
+class UndefinedForTwo(Additive):
+    """NaN where a sample has two features that differ."""
+
+    def one(self, model, x, y, a):
+        return super().one(model, x, y, a) * (np.nan if a.size == 2 and np.ptp(a) else 1.0)
+
+
+# exact_on_linear
+
+
+class FloatEquality(Additive):
+    """Does the map add up to the answer, to the last bit?"""
+
+    def one(self, model, x, y, a):
+        return float(np.float32(answers(model, x[None], y)[0]) == np.cumsum(a.flatten())[-1])
+
+
+class LastIsTheWhole(Additive):
+    """Correlates drops with attributions; for the last feature it forgets to subtract."""
+
+    def one(self, model, x, y, a):
+        true, claimed = drops(model, x, y, a), a.flatten()
+        true[-1] = answers(model, x[None], y)[0]
+        return float(np.corrcoef(true, claimed)[0, 1]) if np.ptp(true) and np.ptp(claimed) else 0.0
+
+
+class ChannelsCountThrice(Additive):
+    """A map per pixel is laid over the channels, and then every channel is asked about alone."""
+
+    def one(self, model, x, y, a):
+        return super().one(model, x, y, np.broadcast_to(a, x.shape))
+
+
+# best_on_linear
+
+
+class BySize(Removal):
+    """What speaks against goes as early as what speaks for."""
+
+    def order(self, a):
+        return np.argsort(-np.abs(a), kind="stable")
+
+
+# direction_on_linear
+
+
+class WrongWayRound(Removal):
+    score_direction = "higher"
+
+
+class SeesNoMap(Additive):
+    """Replaces zeros by zeros, so that the answer never falls."""
+
+    def one(self, model, x, y, a):
+        return float(np.all(np.diff(answers(model, np.zeros((3, *x.shape)), y)) >= 0))
+
+
+# batch_size
+
+
+class FirstBatchOnly(Whole):
+    def together(self, scores, batch_size):
+        return float(np.mean(scores[:batch_size]))
+
+
+class MeanOfMeans(Whole):
+    """A short last batch counts as much as the others."""
+
+    def together(self, scores, batch_size):
+        batches = [scores[start : start + batch_size] for start in range(0, len(scores), batch_size)]
+        return float(np.mean([np.mean(batch) for batch in batches]))
+
+
+class FirstBatchOfCurves(Additive):
+    """As many scores as the first batch has samples."""
+
+    def __call__(self, model, x_batch, y_batch, a_batch, batch_size=64, **_):
+        return super().__call__(model, x_batch, y_batch, a_batch)[:batch_size]
+
+
+# every_sample
+
+
+class ForgetsTheLast(Whole):
+    def together(self, scores, batch_size):
+        return float(np.mean(scores[:-1] or scores))
+
+
+class OverTheLargest(Removal):
+    """Divided by the largest score of the samples around."""
+
+    def __call__(self, model, x_batch, y_batch, a_batch, batch_size=64, **_):
+        scores = np.array(super().__call__(model, x_batch, y_batch, a_batch))
+        return list(scores / (1 + np.abs(scores).max()))
+
+
+class ByItsPlace(Additive):
+    def __call__(self, model, x_batch, y_batch, a_batch, batch_size=64, **_):
+        scores = super().__call__(model, x_batch, y_batch, a_batch)
+        return [score * (0.9 if place % 2 else 1.0) for place, score in enumerate(scores)]
+
+
+# no_memory
+
+
+class KeepsTheFirstSize(Additive):
+    """The number of features is that of the first map it ever saw."""
+
+    def __init__(self):
+        self.size = None
+
+    def one(self, model, x, y, a):
+        self.size = self.size or a.size
+        return super().one(model, x, y, a) * min(1.0, self.size / a.size)
+
+
+# invariances
+
+
+class Squared(Removal):
+    """Declares that only the order counts, and squares the sizes on top."""
+
+    invariant = ("monotone",)
+
+    def one(self, model, x, y, a):
+        true, claimed = drops(model, x, y, a), a.flatten()
+        spread = np.ptp(claimed) * np.ptp(true)
+        return -float(np.corrcoef(true, claimed)[0, 1]) if spread else 0.0
+
+
+class ScaleMatters(Additive):
+    invariant = ("scale",)
+
+
+# constant_maps
+
+
+class OverTheSpread(Additive):
+    """0 / 0 on a map of equal numbers."""
+
+    def one(self, model, x, y, a):
+        with np.errstate(invalid="ignore"):
+            return super().one(model, x, y, a) * (np.ptp(a) / np.ptp(a))
+
+
+class RefusesConstantMaps(Additive):
+    def one(self, model, x, y, a):
+        assert np.ptp(a), "the attributions are all equal"
+        return super().one(model, x, y, a)
+
+
+# literal
+
+
+class SquaredGap(Additive):
+    """Good as it is, and not what was announced."""
+
+    def one(self, model, x, y, a):
+        true, claimed = drops(model, x, y, a), a.flatten().astype(float)
+        return 1 - ((claimed - true) ** 2).sum() / (2 * (claimed**2 + true**2)).sum()
+
+
+def additive(model, x, y, a):
+    """The literal version of ``Additive``, on tensors."""
+    return [
+        Additive().one(model, *(row.numpy() if row.dim() else int(row) for row in rows))
+        for rows in zip(x, y, a, strict=True)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Plant:
+    """A metric and what its user promises about it; tables are enough for most."""
+
+    metric: type
+    given: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def __name__(self) -> str:
+        return self.metric.__name__
+
+    def case(self) -> LadderCase:
+        return LadderCase.of("planted", foreign_metric("planted", self.metric, {}), {"kinds": ("table",), **self.given})
+
+
+BOTH = ("image", "table")
+LITERAL = foreign_metric("literal", additive, {})
+HONEST = (
+    Plant(Additive, {"ideal": 1.0, "literal": LITERAL, "kinds": BOTH}),
+    Plant(Removal, {"best": True, "invariant": ("scale", "shift", "monotone"), "kinds": BOTH}),
+    Plant(Whole, {"ideal": 1.0}),
+)
+LADDER: dict[str, tuple[Plant, ...]] = {
+    "answers_on_ladder": (
+        Plant(CrashesOnThreeChannels, {"kinds": ("image",)}),
+        Plant(NeedsWhatIsGone),
+        Plant(RefusesMapsThatSpeakAgainst),
+    ),
+    "finite_on_ladder": (Plant(UndefinedForTwo, {"ideal": 1.0}),),
+    "exact_on_linear": (
+        Plant(FloatEquality, {"ideal": 1.0, "best": False}),
+        Plant(LastIsTheWhole, {"ideal": 1.0, "best": False}),
+        Plant(ChannelsCountThrice, {"ideal": 1.0, "best": False, "kinds": ("image",)}),
+    ),
+    "best_on_linear": (Plant(BySize, {"best": True}),),
+    "direction_on_linear": (Plant(WrongWayRound), Plant(SeesNoMap)),
+    "batch_size": (Plant(FirstBatchOnly), Plant(MeanOfMeans), Plant(FirstBatchOfCurves)),
+    "every_sample": (Plant(ForgetsTheLast), Plant(OverTheLargest), Plant(ByItsPlace)),
+    "no_memory": (Plant(KeepsTheFirstSize),),
+    "invariances": (Plant(Squared), Plant(ScaleMatters)),
+    "constant_maps": (Plant(OverTheSpread), Plant(RefusesConstantMaps)),
+    "literal": (Plant(SquaredGap, {"ideal": 1.0, "literal": LITERAL}),),
+}

@@ -1,0 +1,222 @@
+"""Fine-tuning on inputs without one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Generator, Tensor
+from torch.nn.functional import cross_entropy
+
+from assay.core.build import build, describe
+from assay.core.errors import SpecError
+from assay.core.protocols import Environment, Trained
+from assay.core.registry import resolve
+from assay.core.rng import generator
+from assay.core.setting import Setting
+from assay.core.spec import Spec
+from assay.environments._inside import training_rows
+from assay.environments.cifar import Cifar
+from assay.environments.color_count import ColorCount
+from assay.environments.in_domain import InDomain
+from assay.environments.pixel_count import PixelCount
+from assay.environments.tabular_rule import TabularRule
+from assay.execute.run import run
+from assay.store.store import Store
+from assay.study.file import read
+from assay.study.keys import Place
+
+TINY = InDomain.tiny()
+TABLE = InDomain(TabularRule.tiny(), epochs=5, batch=40, step=2)
+WRITTEN = (
+    "in_domain(of=cifar(dataset='drawn', network='resnet8', weights='trained', width=4, train_rows=96, "
+    "reference_rows=16, epochs=2, batch=16, lr=0.01), epochs=1)"
+)
+
+
+@cache
+def trained(environment: InDomain = TINY, seed: int = 0) -> Mapping[str, Tensor]:
+    return environment.train(seed)
+
+
+def setting(environment: InDomain = TINY) -> Setting:
+    return environment.setting(0, trained(environment))
+
+
+def right(model: Any, x: Tensor, label: Tensor) -> float:
+    with torch.no_grad():
+        return float((model(x).argmax(dim=1) == label).double().mean())
+
+
+def test_it_is_an_environment_that_trains() -> None:
+    assert isinstance(TINY, Environment)
+    assert isinstance(TINY, Trained)
+    assert isinstance(TINY.of, Cifar)
+
+
+def test_samples_and_question_are_the_other_s_and_its_model_is_the_sibling() -> None:
+    ours, theirs = setting(), TINY.of.setting(0, TINY.of.train(0))  # type: ignore[attr-defined]
+    x = TINY.sample(range(8), 3).x
+    assert torch.equal(x, TINY.of.sample(range(8), 3).x)
+    assert ours.sibling is not None
+    assert torch.equal(ours.sibling(x), theirs.model(x))
+    assert not torch.equal(ours.model(x), theirs.model(x))
+    assert (ours.question, ours.features, ours.classes, ours.hints) == (
+        theirs.question,
+        theirs.features,
+        theirs.classes,
+        theirs.hints,
+    )
+    assert ours.forward is ours.recipe is None
+
+
+def test_weights_hold_both_models_and_follow_from_the_seed() -> None:
+    first, again, other = trained(TABLE), TABLE.train(0), trained(TABLE, seed=1)
+    assert {name.partition(".")[0] for name in first} == {"of", "model"}
+    assert again.keys() == first.keys()
+    assert all(torch.equal(tensor, again[name]) for name, tensor in first.items())
+    assert not torch.equal(first["model.network.0.weight"], other["model.network.0.weight"])
+
+
+def test_without_a_cell_it_is_right_more_often_than_before_and_no_less_with_all_of_them() -> None:
+    samples, here = TINY.sample(range(300), 1), setting()
+    holes = samples.x.clone()
+    for index in range(300):
+        row, column = 3 * (index % 4), 3 * (index // 4 % 4)
+        holes[index, :, row : row + 3, column : column + 3] = 0
+    assert here.sibling is not None
+    assert right(here.model, holes, samples.label) > right(here.sibling, holes, samples.label)
+    assert right(here.model, samples.x, samples.label) >= right(here.sibling, samples.x, samples.label) - 0.01
+
+
+@pytest.mark.parametrize(("canvas", "value"), [("zero", 0.0), (0.7, 0.7)])
+def test_half_of_the_views_lack_one_cell_each_cell_as_often_as_another(canvas: Any, value: float) -> None:
+    environment, count = replace(TINY, shift=0, canvas=canvas, grid=(4, 3)), 6000
+    x = 2 + torch.rand(count, 3, 12, 12, generator=generator("views"))
+    seen = environment._view(setting(), x, generator("test"))
+    gone = (seen != x).any(dim=1)
+    assert torch.equal(seen[gone[:, None].expand_as(x)], torch.full_like(seen, value)[gone[:, None].expand_as(x)])
+    cells = gone.view(count, 4, 3, 3, 4).transpose(2, 3).flatten(3).flatten(1, 2)  # (N, cells, pixels)
+    assert torch.equal(cells.any(dim=2), cells.all(dim=2))  # whole cells
+    assert cells.any(dim=2).sum(dim=1).max() == 1
+    missing = cells.any(dim=2).double().mean(dim=0)
+    assert abs(float(missing.sum()) - 0.5) < 4 * (0.25 / count) ** 0.5
+    assert float((missing - 1 / 24).abs().max()) < 4 * (1 / 24 / count) ** 0.5
+
+
+def test_images_are_moved_before_a_cell_is_left_out() -> None:
+    x = 2 + torch.rand(500, 3, 12, 12, generator=generator("views"))
+    seen = replace(TINY, shift=2)._view(setting(), x, generator("test"))
+    whole = seen[(seen != 0).flatten(1).all(dim=1)]
+    assert 0 < len(whole) < 60  # not moved, and no cell: 1 in 50
+    holes = (seen == 0).all(dim=1)
+    corner = holes[:, 3:6, 3:6].flatten(1)  # no border of up to 2 pixels reaches the second cell
+    assert torch.equal(corner.any(dim=1), corner.all(dim=1))
+
+
+def literal(environment: InDomain, seed: int) -> Mapping[str, Tensor]:
+    """Fine-tuning of a table's model, written out with PyTorch's own optimiser and schedule."""
+    weights = environment.of.train(seed)  # type: ignore[attr-defined]
+    here = environment.of.setting(seed, weights)
+    assert here.reference is not None
+    model, x, label = deepcopy(here.model).train().requires_grad_(), here.reference.x, here.reference.label
+    random: Generator = generator("in_domain", seed)
+    sgd = torch.optim.SGD(model.parameters(), lr=0.005, momentum=0.9, weight_decay=5e-4)
+    schedule = torch.optim.lr_scheduler.StepLR(sgd, step_size=environment.step, gamma=0.1)
+    for _ in range(environment.epochs):
+        order = torch.randperm(len(x), generator=random)
+        for start in range(0, len(x), environment.batch):
+            rows = order[start : start + environment.batch]
+            seen = x[rows].clone()
+            columns = torch.randint(x.shape[1], (len(rows),), generator=random)
+            lacking = torch.rand(len(rows), generator=random) < 0.5
+            for row in range(len(rows)):
+                if lacking[row]:
+                    seen[row, columns[row]] = 0.0
+            sgd.zero_grad()
+            cross_entropy(model(seen), label[rows]).backward()
+            sgd.step()
+        schedule.step()
+    return model.state_dict()
+
+
+def test_training_is_sgd_with_momentum_decay_and_steps_on_reference_rows() -> None:
+    expected, found = literal(TABLE, 0), trained(TABLE)
+    for name, tensor in expected.items():
+        torch.testing.assert_close(found[f"model.{name}"], tensor, rtol=1e-5, atol=1e-6)
+    assert not torch.allclose(found["model.network.0.weight"], found["of.network.0.weight"])
+
+
+def test_it_trains_on_all_rows_that_an_environment_offers_and_else_on_its_reference() -> None:
+    here = setting()
+    rows = training_rows(TINY.of, here, 0)
+    assert len(rows.x) == len(rows.label) == 192
+    assert here.reference is not None
+    known = {row.numpy().tobytes() for row in rows.x}
+    assert {row.numpy().tobytes() for row in here.reference.x} < known
+    assert not {row.numpy().tobytes() for row in TINY.sample(range(100), 0).x} & known
+    designed = ColorCount.tiny()
+    assert len(training_rows(designed, designed.setting(0, {}), 0).x) == 16
+    bare = ColorCount(side=16, sizes=(3, 6))
+    with pytest.raises(SpecError, match=r"no training rows.*'reference'"):
+        training_rows(bare, bare.setting(0, {}), 0)
+
+
+@pytest.mark.parametrize("environment", [PixelCount.tiny(), replace(TabularRule.tiny(), model="forest")])
+def test_what_cannot_be_fine_tuned_is_refused(environment: Any) -> None:
+    with pytest.raises(SpecError, match="needs a classifier that answers with logits"):
+        InDomain(environment).train(0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"grid": (1, 1)}, "no cells to leave out"),
+        ({"grid": (0, 4)}, "rows and columns"),
+        ({"canvas": "blur"}, "no canvas 'blur'.*zero, true, mean, uniform or a number"),
+        ({"epochs": -1}, "epochs and shift are 0 or more"),
+        ({"batch": 0}, "batch and step 1 or more"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_once(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        replace(TINY, **changes)
+
+
+def test_it_is_written_with_the_environment_inside() -> None:
+    spec = resolve("environments", Spec.parse(WRITTEN))
+    made = build("environments", spec)
+    assert isinstance(made.of, Cifar)
+    assert (made.of.train_rows, made.epochs, made.lr) == (96, 1, 0.005)
+    assert describe(made) == spec
+    assert describe(TINY) == resolve("environments", describe(TINY))
+    with pytest.raises(SpecError, match="in_domain needs a value for 'of' \\(Environment\\)"):
+        resolve("environments", Spec.parse("in_domain"))
+    with pytest.raises(SpecError, match="unknown environment 'gradient'"):
+        resolve("environments", Spec.parse("in_domain(of=gradient())"))
+    with pytest.raises(SpecError, match="cifar has no parameter 'colour'"):
+        resolve("environments", Spec.parse("in_domain(of=cifar(colour=3))"))
+
+
+def test_a_key_follows_the_environment_inside() -> None:
+    places = [WRITTEN, WRITTEN.replace("width=4", "width=8"), WRITTEN.replace("epochs=1)", "epochs=2)")]
+    keys = {Place(resolve("environments", Spec.parse(text)), 0, 0).setting for text in places}
+    assert len(keys) == 3
+
+
+def test_a_study_scores_both_models_and_what_lies_between_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    metrics = ["single_deletion", "output_difference", "attribution_difference", "top_images(k=2)"]
+    table = {"environments": [WRITTEN], "methods": ["grad_cam", "random_map"], "metrics": metrics}
+    study = read({**table, "samples": 8, "block": 4, "gallery": 0}, "between")
+    run(study, tmp_path / "store", 0)
+    records = Store.open(tmp_path / "store", create=False).dump()
+    assert {row["status"] for row in records} == {"ok"}
+    assert sum(row["kind"] == "probe" for row in records) == 6  # three metrics, two blocks, one for both methods
+    assert sum(row["kind"] == "score" for row in records) == 8

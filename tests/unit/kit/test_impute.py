@@ -1,0 +1,357 @@
+"""Imputation solves its linear system: against a literal one, on easy masks and on hard ones."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as some
+from torch.nn.functional import interpolate
+
+from assay.bench.imputation import Ratios, Sweep, reference
+from assay.kit.impute import Singular, add_noise, impute, on_device
+
+SIDE = 224
+ALLOWED = 1e-3  # of the value range of the known pixels
+
+
+def literal(x, removed):
+    """One pixel at a time: (C, H, W) and (H, W) in float64, a dense matrix."""
+    height, width = removed.shape
+    unknown = [(row, column) for row in range(height) for column in range(width) if removed[row, column]]
+    matrix = np.zeros((len(unknown), len(unknown)))
+    right_side = np.zeros((len(unknown), len(x)))
+    for i, (row, column) in enumerate(unknown):
+        for down in (-1, 0, 1):
+            for right in (-1, 0, 1):
+                there = (row + down, column + right)
+                if (down, right) == (0, 0) or not (0 <= there[0] < height and 0 <= there[1] < width):
+                    continue
+                weight = 1 / 6 if down == 0 or right == 0 else 1 / 12
+                matrix[i, i] += weight
+                if removed[there]:
+                    matrix[i, unknown.index(there)] -= weight
+                else:
+                    right_side[i] += weight * x[:, there[0], there[1]]
+    found = x.copy()
+    if unknown:
+        found[:, removed] = np.linalg.solve(matrix, right_side).T
+    return found
+
+
+def error(found, wanted, x, removed):
+    """The largest of all images, in parts of the value range of their known pixels; inf where a kept pixel changed."""
+    assert found.dtype == x.dtype
+    gone = removed[:, None].expand_as(x)
+    if not torch.equal(found[~gone], x[~gone]):
+        return float("inf")
+    low = x.double().masked_fill(gone, torch.inf).amin(dim=(1, 2, 3))
+    span = x.double().masked_fill(gone, -torch.inf).amax(dim=(1, 2, 3)) - low
+    apart = (found.double() - wanted).abs().amax(dim=(1, 2, 3))
+    return float((apart / torch.where(span > 0, span, 1.0)).max())
+
+
+def numbers(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def pictures(side=SIDE):
+    """(3, side, side) as channels of one image: noise, a slope, and a step between 0 and 1."""
+    line = torch.linspace(0, 1, side)
+    slope = (line[:, None] + line) / 2
+    return torch.stack([torch.rand(side, side, generator=numbers(3)), slope, (slope > 0.5).float()])
+
+
+def lowest(level, ratio):
+    """The pixels with the smallest values."""
+    return level < level.flatten().sort().values[int(level.numel() * ratio)]
+
+
+def maps(rough, seed=0):
+    size = SIDE if rough else 7
+    level = torch.rand(1, 1, size, size, generator=numbers(seed))
+    return interpolate(level, (SIDE, SIDE), mode="bilinear")[0, 0]
+
+
+def all_but(*known, side=SIDE):
+    """All removed but the indexed parts."""
+    mask = torch.ones(side, side, dtype=torch.bool)
+    for part in known:
+        mask[part] = False
+    return mask
+
+
+def gated_wall():
+    mask = all_but((slice(None), slice(111, 113)))
+    mask[50] = True
+    return mask
+
+
+def comb():
+    """Long removed teeth, joined at one end."""
+    mask = all_but((slice(None), slice(None, None, 2)))
+    mask[0] = True
+    return mask
+
+
+every = slice(None, None, 2)
+block = slice(100, 116)
+hole = ~all_but((slice(2, -2), slice(2, -2)))
+ADVERSARIAL = {
+    "two opposite corners": all_but((0, 0), (-1, -1)),
+    "two neighbours": all_but((100, 100), (100, 101)),
+    "a strip in two corners": all_but((0, slice(8)), (-1, slice(-8, None))),
+    "a block": all_but((block, block)),
+    "a block in a corner": all_but((slice(23), slice(23))),
+    "first and last row": all_but(0, -1),
+    "frame": all_but(0, -1, (slice(None), 0), (slice(None), -1)),
+    "hole": hole,
+    "lattice": all_but((every, every)),
+    "wide lattice": all_but((slice(None, None, 32), slice(None, None, 32))),
+    "comb": comb(),
+    "checkerboard": torch.arange(SIDE)[:, None] % 2 == torch.arange(SIDE) % 2,
+    "alternate rows": all_but(every),
+    "diagonal": ~torch.eye(SIDE, dtype=torch.bool),
+    "gated wall": gated_wall(),
+    **{
+        f"{ratio} at random": torch.rand(SIDE, SIDE, generator=numbers(5)) < ratio
+        for ratio in (0.7, 0.99, 0.999, 0.9995)
+    },
+}
+
+
+def images(height, width):
+    shape = (2, height, width)
+    steps = some.arrays(np.float64, shape, elements=st.sampled_from([0.0, 1.0]))
+    return st.one_of(steps, some.arrays(np.float64, shape, elements=st.floats(-100, 100, width=16)))
+
+
+@st.composite
+def problems(draw):
+    height, width = draw(st.integers(1, 12)), draw(st.integers(1, 12))
+    removed = draw(some.arrays(np.bool_, (height, width)))
+    if draw(st.booleans()):  # almost everything
+        removed[:] = True
+    if removed.all():
+        removed[draw(st.integers(0, height - 1)), draw(st.integers(0, width - 1))] = False
+    return draw(images(height, width)), removed
+
+
+def asked(x, removed):
+    return torch.from_numpy(x)[None], torch.from_numpy(removed)[None]
+
+
+def between(pixels):
+    """Every pixel as a mix of the even ones: (pixels, even ones)."""
+    matrix = np.zeros((pixels, (pixels + 1) // 2))
+    for i in range(pixels):
+        following = min((i + 1) // 2, matrix.shape[1] - 1)
+        matrix[i, i // 2] += 0.5
+        matrix[i, following] += 0.5
+    return matrix
+
+
+def written_out(solver, level):
+    """A grid's operator (pixels, pixels) and the mask of pixels that take part, as the planes hold them."""
+    from assay.kit import _multigrid_plan as plan
+
+    grid, size = solver.plan.grids[level].astype(int), int(solver.plan.size)
+    height, width = grid[plan.HEIGHT], grid[plan.WIDTH]
+    row, column = np.divmod(np.arange(height * width), width)
+    place = grid[plan.START] + (2 * (row % 2) + column % 2) * grid[plan.PLANE]
+    place += (row // 2 + 1) * grid[plan.STRIDE] + 1 + column // 2
+    kinds = solver.cells.reshape(plan.KINDS, size)[:, place].astype(float)
+    matrix = np.diag(kinds[0])
+    for kind, down, right in ((1, 0, 1), (2, 1, 0), (3, 1, 1), (4, 1, -1)):
+        (near,) = ((row + down < height) & (column + right >= 0) & (column + right < width)).nonzero()
+        far = near + down * width + right
+        matrix[near, far] = matrix[far, near] = -kinds[kind][near]
+        assert not np.delete(kinds[kind], near).any()
+    return matrix, kinds[6]
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (7, 9), (12, 5), (1, 6), (5, 1), (2, 2), (10, 11)])
+@pytest.mark.parametrize("chance", [0.4, 0.9])
+def test_a_coarser_system_is_the_finer_one_between_coarser_pixels(shape, chance):
+    from assay.kit._multigrid import Solver
+
+    solver = Solver(*shape)
+    removed = (torch.rand(shape, generator=numbers()) < chance).numpy()
+    removed.flat[0] = False
+    solver(np.random.default_rng(0).random((1, *shape), dtype=np.float32), removed)
+    matrix, active = written_out(solver, 0)
+    assert np.array_equal(active.reshape(shape), removed)
+    for level in range(1, len(solver.plan.grids)):
+        height, width = solver.plan.grids[level - 1][:2].astype(int)
+        spread = np.kron(between(height), between(width))
+        takes_part = spread.T @ active >= spread.sum(axis=0) / 2
+        spread = spread * active[:, None] * takes_part
+        wanted = spread.T @ matrix @ spread
+        matrix, active = written_out(solver, level)
+        assert np.array_equal(active, takes_part)
+        assert np.abs(matrix - wanted).max() < 1e-4
+
+
+@settings(max_examples=40, deadline=None)
+@given(problem=problems())
+def test_small_images_of_any_size_match_a_literal_system(problem):
+    x, removed = asked(*problem)
+    wanted = torch.from_numpy(literal(*problem))[None]
+    assert error(impute(x, removed), wanted, x, removed) < 1e-9
+    assert error(impute(x.float(), removed), wanted, x.float(), removed) < ALLOWED
+    assert (reference(x, removed) - wanted).abs().max() < 1e-9
+
+
+@settings(max_examples=10, deadline=None)
+@given(problem=problems())
+def test_tensor_operations_match_a_literal_system(problem):
+    x, removed = asked(*problem)
+    wanted = torch.from_numpy(literal(*problem))[None]
+    assert error(on_device(x, removed), wanted, x, removed) < 1e-9
+    assert error(on_device(x.float(), removed), wanted, x.float(), removed) < ALLOWED
+
+
+@pytest.mark.parametrize("shape", [(1, 40), (33, 1), (2, 2), (12, 12), (32, 32), (64, 48), (37, 91)])
+def test_sizes_with_many_channels(shape):
+    x = torch.randn(1, 5, *shape, generator=numbers())
+    removed = torch.rand(1, *shape, generator=numbers(1)) < 0.8
+    removed[0, 0, 0] = False
+    assert error(impute(x, removed), reference(x, removed), x, removed) < ALLOWED
+    double = x.double()
+    assert error(impute(double, removed), reference(double, removed), double, removed) < 1e-9
+
+
+@pytest.mark.parametrize(("rough", "ratio"), [(False, 0.1), (True, 0.5), (False, 0.98)])
+def test_photographs_with_their_least_relevant_pixels_removed(rough, ratio):
+    removed = lowest(maps(rough), ratio)[None]
+    x = pictures()[None] * 4.5 - 2  # as normalised images are
+    assert error(impute(x, removed), reference(x, removed), x, removed) < ALLOWED
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("rough", [False, True])
+@pytest.mark.parametrize("ratio", [0.1, 0.3, 0.5, 0.7, 0.9, 0.98])
+@pytest.mark.parametrize("seed", [11, 40])
+def test_every_ratio_on_every_map_in_both_orders(sign, rough, ratio, seed):
+    removed = lowest(sign * maps(rough, seed), ratio)[None]
+    x = pictures()[None]
+    wanted = reference(x, removed)
+    assert error(impute(x, removed), wanted, x, removed) < ALLOWED
+    assert error(impute(x.double(), removed), reference(x.double(), removed), x.double(), removed) < 1e-9
+
+
+QUICK = ("two opposite corners", "checkerboard")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.full) for n in ADVERSARIAL])
+def test_hard_masks(name):
+    removed = ADVERSARIAL[name][None]
+    x = pictures()[None]
+    assert error(impute(x, removed), reference(x, removed), x, removed) < ALLOWED
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["two opposite corners", "frame", "gated wall", "0.99 at random"])
+def test_hard_masks_by_tensor_operations(name):
+    removed = ADVERSARIAL[name][None]
+    x = pictures()[None]
+    assert error(on_device(x, removed), reference(x, removed), x, removed) < ALLOWED
+
+
+@pytest.mark.parametrize("solver", [impute, on_device])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_one_known_pixel_is_the_answer(solver, dtype):
+    x = torch.randn(1, 3, 40, 30, generator=numbers(), dtype=dtype)
+    found = solver(x, all_but((20, 11), side=40)[None, :, :30])
+    assert torch.equal(found, x[:, :, 20:21, 11:12].expand_as(x))
+
+
+@pytest.mark.parametrize("solver", [impute, on_device])
+def test_a_row_does_not_depend_on_its_neighbours(solver):
+    x = torch.randn(1, 3, 45, 52, generator=numbers()).expand(6, -1, -1, -1)
+    chance = torch.tensor([0.3, 0.99, 0.0, 0.7, 0.9, 0.5])[:, None, None]
+    removed = torch.rand(6, 45, 52, generator=numbers(2)) < chance
+    together = solver(x, removed)
+    for row in range(6):
+        assert torch.equal(solver(x[row : row + 1], removed[row : row + 1])[0], together[row])
+    assert torch.equal(together[2], x[2])
+    assert torch.equal(solver(x.flip(0), removed.flip(0)), together.flip(0))
+
+
+def test_what_stood_on_removed_pixels_has_no_influence():
+    x = torch.randn(2, 3, 20, 21, generator=numbers())
+    removed = torch.rand(2, 20, 21, generator=numbers(1)) < 0.6
+    spoilt = x.masked_fill(removed[:, None], torch.nan)
+    assert torch.equal(impute(spoilt, removed), impute(x, removed))
+    assert x.isfinite().all()
+
+
+def test_channels_are_solved_on_their_own_scale():
+    x = torch.rand(1, 2, 24, 24, generator=numbers())
+    removed = torch.rand(1, 24, 24, generator=numbers(1)) < 0.9
+    apart = torch.cat([x[:, :1], 1e4 + 1e3 * x[:, 1:]], dim=1)
+    found, plain = impute(apart, removed), impute(x, removed)
+    assert torch.equal(found[:, 0], plain[:, 0])
+    assert ((found[:, 1] - 1e4) / 1e3 - plain[:, 1]).abs().max() < ALLOWED
+
+
+def test_a_mask_without_known_pixels_is_refused_by_its_row():
+    removed = torch.zeros(3, 4, 4, dtype=torch.bool)
+    removed[1] = True
+    with pytest.raises(Singular, match="row 1"):
+        impute(torch.zeros(3, 1, 4, 4), removed)
+    with pytest.raises(ValueError, match="finite"):
+        impute(torch.full((1, 1, 4, 4), torch.inf), all_but((0, 0), side=4)[None])
+    with pytest.raises(ValueError, match="finite"):
+        impute(torch.tensor([[[[-1.7e308, 0, 1.7e308]]]], dtype=torch.float64), torch.tensor([[[False, True, False]]]))
+    with pytest.raises(ValueError, match=r"\(N, H, W\)"):
+        impute(torch.zeros(3, 1, 4, 4), removed[:2])
+    with pytest.raises(ValueError, match="float32"):
+        impute(torch.zeros(3, 1, 4, 4, dtype=torch.half), removed)
+
+
+def test_noise_lands_on_removed_pixels_alone():
+    filled, noise = torch.rand(2, 3, 5, 6, generator=numbers()), torch.ones(2, 3, 5, 6)
+    removed = torch.rand(2, 5, 6, generator=numbers(1)) < 0.5
+    assert torch.equal(add_noise(filled, removed, noise) - filled > 0.5, removed[:, None].expand_as(filled))
+
+
+def test_compiled_code_is_kept_under_a_digest_of_all_kernels():
+    from assay.kit import _multigrid_compiled, _multigrid_cycle, _multigrid_operator, _multigrid_start
+
+    assert _multigrid_compiled.sources() == _multigrid_compiled.SOURCES
+    entries = [
+        _multigrid_operator.build,
+        _multigrid_cycle.solve,
+        *(getattr(_multigrid_start, n) for n in ("extent", "load", "fill", "store")),
+    ]
+    for entry in entries:
+        assert list(inspect.signature(entry.py_func).parameters.values())[-1].default == _multigrid_compiled.SOURCES
+
+
+def test_where_compiled_code_cannot_be_kept_it_is_compiled_anyway(monkeypatch):
+    from assay.kit import _multigrid_compiled as compiled
+
+    njit, asked = compiled.njit, []
+
+    def homeless(**options):
+        asked.append(options)
+        if options.get("cache"):
+            raise RuntimeError("cannot cache function: no locator available")
+        return njit(**options)
+
+    monkeypatch.setattr(compiled, "njit", homeless)
+    assert compiled.entry(lambda value: value + 1)(2) == 3
+    assert [bool(options.get("cache")) for options in asked] == [True, False]
+
+
+def test_the_bench_states_both_sides_and_the_difference():
+    rows = Ratios(ratios=(0.1,)).rows("imputation", 1) + Sweep(ratios=(0.1, 0.05)).rows("imputation", 1)
+    assert {"task", "problem", "repeats", "who", "figure", "ratio", "note"} <= set.intersection(*map(set, rows))
+    assert all(row["seconds"] > 0 and row["difference"] < ALLOWED for row in rows)
+    assert [row["ratio"] for row in rows if row["who"].startswith("lil matrix")] == ["1.0x"] * 3

@@ -1,0 +1,197 @@
+"""Infidelity and max-sensitivity are captum's; sanity checks and axioms tell real methods apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import captum.attr
+import captum.metrics
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from assay.check.site import environments, site
+from assay.core.build import build
+from assay.core.evidence import Evidence
+from assay.core.machine import Machine
+from assay.core.query import Query
+from assay.core.question import Question
+from assay.core.registry import resolve
+from assay.core.setting import Setting
+from assay.core.spec import Spec
+from assay.core.trial import Scene, Trial
+from assay.execute.trial import attribute, fit, pose, trial
+from assay.metrics.infidelity import Infidelity
+from assay.metrics.max_sensitivity import MaxSensitivity
+from oracles.metrics.again import LOGIT, Method, products, slopes
+from oracles.metrics.checks_again import perturbed
+from oracles.metrics.scenes import PIXELS, PLAIN, VALUE, numbers, scene, table_scene
+
+MACHINE = Machine()
+
+
+def made(kind: str, spec: str) -> Any:
+    return build(kind, resolve(kind, Spec.parse(spec)))
+
+
+@cache
+def posed(place: str, method: str, readout: str | None) -> tuple[Query, Tensor]:
+    here, means = site(place), made("methods", method)
+    query = pose(here.setting, here.rows(range(6)), Question(readout=readout), ("method", method, place, 0), MACHINE)
+    if hasattr(means, "fit"):
+        query = replace(
+            query, fitted=fit(means, here.setting, Question(readout=readout), ("fit", method, place), MACHINE)
+        )
+    return query, attribute(means, query)
+
+
+def judged(metric: str, method: str, place: str, readout: str | None = None) -> Evidence:
+    """The evidence of a metric about a real method at a site."""
+    query, attribution = posed(place, method, readout)
+    samples = site(place).rows(range(6))
+    where = Scene(query.setting, samples, query.question, query.target, ("metric", metric), MACHINE)
+    judge = made("metrics", metric)
+    evidence: Evidence = judge(trial(judge, made("methods", method), query, where, attribution))
+    return evidence
+
+
+# Captum
+
+
+@pytest.mark.parametrize("normalise", ["none", "any"])
+@pytest.mark.parametrize("perturbation", ["noise", "noisy_baseline", "removal", "square"])
+def test_infidelity_is_captum_s_given_the_same_perturbations(perturbation: str, normalise: str) -> None:
+    metric = Infidelity(perturbation=perturbation, normalise=normalise, samples=6, canvas=0.7)  # type: ignore[arg-type]
+    model = nn.Sequential(nn.Flatten(), nn.Linear(72, 5), nn.Tanh(), nn.Linear(5, 3)).double()
+    where = scene(numbers(1, 4, *PIXELS.entries), model, PIXELS, LOGIT)
+    moved, attribution = torch.from_numpy(perturbed(metric, where)), numbers(2, 4, *PIXELS.entries)
+    x = where.samples.x
+    change = x - moved
+    change = change if "nois" in perturbation else (change != 0).any(dim=2, keepdim=True).expand_as(change).double()
+    order = torch.arange(24).view(6, 4).T.flatten()  # captum repeats each sample before the next
+
+    def perturb(inputs: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+        return change.flatten(0, 1)[order], moved.flatten(0, 1)[order]
+
+    expected = captum.metrics.infidelity(
+        model, perturb, x, attribution, target=where.target, n_perturb_samples=6, normalize=normalise == "any"
+    )
+    found = metric(Trial(where, attribution))
+    np.testing.assert_allclose(found["value"], expected.detach().numpy(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("normalise", ["none", "any", "positive"])
+def test_the_exact_gradient_of_a_linear_model_has_no_infidelity(normalise: str) -> None:
+    model = nn.Linear(7, 3).double()
+    where = scene(numbers(3, 5, 7), model, PLAIN, LOGIT)
+    gradient = model.weight.detach()[where.target]
+    for perturbation in ("noise", "noisy_baseline"):
+        metric = Infidelity(perturbation=perturbation, normalise=normalise)  # type: ignore[arg-type]
+        assert (metric(Trial(where, gradient))["value"] < 1e-9**2).all()
+    removal = Infidelity(normalise=normalise)  # type: ignore[arg-type]
+    assert (removal(Trial(where, gradient * where.samples.x))["value"] < 1e-9**2).all()
+    slope = Infidelity(normalise=normalise, reads="slope", canvas="true")  # type: ignore[arg-type]
+    assert (slope(Trial(where, gradient))["value"] < 1e-9**2).all()
+
+
+@pytest.mark.parametrize("name", ["Saliency", "InputXGradient", "IntegratedGradients"])
+def test_max_sensitivity_is_captum_s_given_the_same_perturbations(name: str) -> None:
+    where = table_scene(5)
+    attribute_ = getattr(captum.attr, name)(where.setting.model).attribute
+
+    def explain(x: Tensor, target: Tensor, setting: Setting) -> Tensor:
+        with torch.enable_grad():
+            found: Tensor = attribute_(x.clone().requires_grad_(), target=target)
+        return found.detach()
+
+    method = Method(explain)
+    plain = explain(where.samples.x, where.target, where.setting)
+    found = MaxSensitivity(radius=0.1, samples=8)(Trial(where, plain, explain=method))
+    moved = method.calls[0][0].view(8, 5, -1).transpose(0, 1).flatten(0, 1)
+    expected = captum.metrics.sensitivity_max(
+        lambda x, target: (explain(x[0] if isinstance(x, tuple) else x, target, where.setting),),
+        where.samples.x,
+        perturb_func=lambda _: moved,
+        n_perturb_samples=8,
+        target=where.target,
+    )
+    np.testing.assert_allclose(found["value"], expected.numpy(), rtol=1e-9)
+
+
+# Real methods
+
+
+def test_maps_that_never_look_at_the_model_fail_every_sanity_check() -> None:
+    for metric in ("parameter_randomisation", "class_sensitivity", "parameter_randomisation(order='independent')"):
+        found = judged(metric, "random_map", "tabular_rule")
+        np.testing.assert_allclose(found["value"], 1.0, rtol=1e-12)
+        assert found["defined"].all()
+    np.testing.assert_allclose(judged("axiom_linearity", "random_map", "tabular_rule")["value"], 1.0, rtol=1e-6)
+    assert not judged("max_sensitivity", "random_map", "tabular_rule")["value"].any()
+
+
+def test_constant_maps_are_like_no_other_and_perfectly_insensitive() -> None:
+    assert not judged("parameter_randomisation", "constant", "tabular_rule")["defined"].any()
+    assert not judged("class_sensitivity", "constant", "tabular_rule")["defined"].any()
+    assert judged("max_sensitivity", "constant", "tabular_rule")["defined"].all()
+    assert not judged("max_sensitivity", "constant", "tabular_rule")["value"].any()
+
+
+def test_a_gradient_follows_the_model() -> None:
+    last = judged("parameter_randomisation(at='last')", "input_x_gradient", "tabular_rule")
+    assert abs(last["value"].mean()) < 0.6  # eight columns: of 6 x 1 correlations, 5 standard errors are 0.77
+    assert judged("parameter_randomisation", "input_x_gradient", "tabular_rule")["value"].mean() < 0.9
+
+
+def test_the_fast_twin_of_a_model_does_not_answer_for_its_random_copies() -> None:
+    """Occlusion asks for scores alone, which the program of a designed network answers, too."""
+    network, program = environments()["color_count"], environments()["color_count(forward='program')"]
+    assert network != program
+    spec = "parameter_randomisation(depths=3)"
+    found = [judged(spec, "occlusion", place)["curve"] for place in ("color_count", "color_count(forward='program')")]
+    np.testing.assert_allclose(found[0], found[1], atol=1e-3)
+    assert abs(found[0]).max() < 0.99
+
+
+@pytest.mark.parametrize("method", ["gradient", "input_x_gradient", "integrated_gradients(steps=8)", "deep_shap"])
+def test_linear_methods_are_linear(method: str) -> None:
+    found = judged("axiom_linearity(weights=(2.0, -0.5))", method, "tabular_rule")
+    assert found["defined"].all()
+    assert found["value"].max() < 1e-4
+
+
+def test_sizes_are_not_linear() -> None:
+    assert judged("axiom_linearity", "absolute(of=gradient())", "tabular_rule")["value"].mean() > 0.3
+
+
+def test_integrated_gradients_are_complete_and_gradients_are_not() -> None:
+    complete = judged("axiom_completeness", "exact_integrated_gradients", "tabular_rule")
+    assert complete["value"].max() < 1e-4
+    assert judged("axiom_completeness", "gradient", "tabular_rule")["value"].mean() > 0.1
+
+
+def test_integrated_gradients_treat_interchangeable_pixels_alike_and_random_maps_do_not() -> None:
+    fair = judged("axiom_symmetry", "integrated_gradients(steps=16)", "pixel_count")
+    assert fair["defined"].all()
+    assert fair["pairs"].min() >= 2
+    unfair = judged("axiom_symmetry", "random_map", "pixel_count")
+    assert unfair["value"].mean() > 0.3 > fair["value"].mean()
+
+
+def test_columns_that_no_tree_reads_are_dummies() -> None:
+    found = judged("axiom_dummy", "feature_ablation", "tabular_rule(model='forest')")
+    assert found["defined"].any()
+    assert not found["value"].any()
+    assert judged("axiom_dummy", "random_map", "tabular_rule(model='forest')")["value"].mean() > 0.1
+
+
+def test_products_and_slopes_are_what_they_say() -> None:
+    """The methods of the checks: on a linear model, the weights, and weights times input."""
+    model = nn.Linear(7, 3, bias=False).double().requires_grad_(False)
+    where = scene(numbers(4, 3, 7), model, PLAIN, replace(VALUE, readout="logit"))
+    weights = model.weight[where.target]
+    torch.testing.assert_close(slopes(where.samples.x, where.target, where.setting), weights)
+    torch.testing.assert_close(products(where.samples.x, where.target, where.setting), weights * where.samples.x)

@@ -1,0 +1,54 @@
+"""Single deletion on images of many sizes, and beside SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import spearmanr
+
+from assay.core.evidence import mean_score
+from assay.core.features import Pixels
+from assay.core.trial import Trial
+from assay.metrics.single_deletion import SingleDeletion
+from oracles.metrics.checks_cells import pictures, size_agrees
+from oracles.metrics.scenes import numbers
+
+
+@pytest.mark.parametrize("grid", [(4, 4), (7, 7)], ids=["4x4", "7x7"])
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize(("height", "width"), [(32, 32), (64, 48), (224, 224)])
+def test_the_literal_score_at_every_size(height: int, width: int, channels: int, grid: tuple[int, int]) -> None:
+    size_agrees(SingleDeletion, Pixels(channels, height, width), grid, "raw", count=1)
+
+
+def test_without_ties_it_is_scipy_s_correlation() -> None:
+    where, attribution = pictures(Pixels(3, 32, 32), 5), numbers(1, 5, 3, 32, 32)
+    metric = SingleDeletion(readout="logit")  # of probabilities near 1, drops are ties
+    probe = metric.probe(where)
+    found = metric(Trial(where, attribution, probe))
+    cells = attribution.sum(dim=1).view(5, 4, 8, 4, 8).sum(dim=(2, 4)).flatten(1)
+    drops = probe["clean"][:, None] - probe["without"]
+    expected = [spearmanr(left, right).statistic for left, right in zip(cells.numpy(), drops.numpy(), strict=True)]
+    np.testing.assert_allclose(found["value"], expected, rtol=1e-12)
+
+
+def test_a_softmax_over_a_shifted_or_scaled_logit_changes_the_probability_s_score_only() -> None:
+    """A temperature leaves the score of logits exactly as it is."""
+    where, attribution = pictures(Pixels(3, 32, 32), 4), numbers(2, 4, 32, 32)
+    values = {
+        (readout, temperature): SingleDeletion(readout=readout, temperature=temperature)(Trial(where, attribution))
+        for readout in ("logit", "probability")
+        for temperature in (1.0, 50.0)
+    }
+    np.testing.assert_array_equal(values["logit", 1.0]["value"], values["logit", 50.0]["value"])
+    assert not np.array_equal(values["probability", 1.0]["value"], values["probability", 50.0]["value"])
+
+
+def test_constant_maps_are_counted_and_never_averaged() -> None:
+    where, attribution = pictures(Pixels(3, 32, 32), 3), numbers(3, 3, 32, 32)
+    attribution[1] = torch.tensor(-0.3)
+    evidence = SingleDeletion()(Trial(where, attribution))
+    score = mean_score(evidence)
+    assert (score.count, score.defined) == (3, 2)
+    assert score.value == pytest.approx((evidence["value"][0] + evidence["value"][2]) / 2)
