@@ -15,8 +15,9 @@ from assay.check.method_case import MethodCase
 from assay.check.metric_case import MetricCase
 from assay.check.site import site, sites
 from assay.core.build import build
+from assay.core.foreign import load
 from assay.core.foreign_metrics import ForeignMetric
-from assay.core.registry import resolve
+from assay.core.registry import card, resolve
 from assay.core.spec import Spec
 
 CONTRACTS: dict[str, tuple[Any, ...]] = {
@@ -70,11 +71,12 @@ def cases(kind: str, spec: Spec, promises: Mapping[str, Any] = MappingProxyType(
     Of an environment without parameters the tiny instance is taken. Somebody else's metric with a call of its own knows
     no sites.
     """
-    component = build(kind, resolve(kind, spec))
     if kind == "environments":
-        tiny = not spec.params and hasattr(component, "tiny")
-        yield EnvironmentCase(str(spec), component.tiny() if tiny else component)
+        found = load(card(kind, spec.name).target)
+        tiny = not spec.params and hasattr(found, "tiny")
+        yield EnvironmentCase(str(spec), found.tiny() if tiny else build(kind, resolve(kind, spec)))
         return
+    component = build(kind, resolve(kind, spec))
     made = MethodCase if kind == "methods" else MetricCase
     if not isinstance(component, ForeignMetric):
         yield from (made(str(spec), component, site(name)) for name in sites(kind))

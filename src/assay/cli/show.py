@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.options import Json
-from assay.core.cards import Card
+from assay.core.cards import REQUIRED, Card
 from assay.core.errors import SpecError, suggest
 from assay.core.registry import ALIASES, KINDS, card, catalogue, resolve
 from assay.core.spec import Spec
@@ -32,7 +32,9 @@ def show(
 def _find(spec: Spec) -> tuple[Card, Spec]:
     for kind in KINDS:
         if spec.foreign or spec.name in catalogue(kind):
-            return card(kind, spec.name), resolve(kind, spec)
+            found = card(kind, spec.name)
+            open_ones = not spec.params and any(param.default == REQUIRED for param in found.params)
+            return found, spec if open_ones else resolve(kind, spec)
     known = [name for kind in KINDS for name in catalogue(kind)]
     hint = f" Did you mean '{ALIASES[spec.name]}'?" if spec.name in ALIASES else suggest(spec.name, known)
     raise SpecError(f"nothing is called '{spec.name}'.{hint} 'assay ls' lists everything.")
@@ -41,6 +43,10 @@ def _find(spec: Spec) -> tuple[Card, Spec]:
 def _audit(spec: Spec, seed: int) -> dict[str, Any] | None:
     from assay.core.build import build
 
+    if any(
+        param.default == REQUIRED and spec.get(param.name) is None for param in card("environments", spec.name).params
+    ):
+        return None
     environment = build("environments", spec)
     if not callable(getattr(environment, "network", None)):
         return None  # trained, or somebody else's: only designed networks are made here
@@ -67,7 +73,8 @@ def _print(found: Card, spec: Spec, audited: dict[str, Any] | None) -> None:
     if found.params:
         table = Table("parameter", "value", "type", "", title="parameters", title_justify="left", box=None)
         for param in found.params:
-            table.add_row(param.name, str(spec.get(param.name)), param.annotation, param.note)
+            value = "(needed)" if param.default == REQUIRED and not spec.params else str(spec.get(param.name))
+            table.add_row(param.name, value, param.annotation, param.note)
         console.print()
         console.print(table)
     if audited:

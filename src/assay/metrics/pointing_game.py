@@ -32,7 +32,7 @@ class PointingGame:
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 1.0
     needs: ClassVar[tuple[str, ...]] = ("truth",)
-    invariant: ClassVar[tuple[str, ...]] = ("scale",)
+    invariant: ClassVar[tuple[str, ...]] = ("scale", "monotone")
     exact_on_linear: ClassVar[bool] = False
     cost: ClassVar[str] = "no model call"
     paper: ClassVar[str] = "Top-down Neural Attention by Excitation Backprop (Zhang et al., 2016)"

@@ -27,7 +27,7 @@ class PrecisionAtSupport:
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 1.0
     needs: ClassVar[tuple[str, ...]] = ("truth",)
-    invariant: ClassVar[tuple[str, ...]] = ("scale",)
+    invariant: ClassVar[tuple[str, ...]] = ("scale", "monotone")
     exact_on_linear: ClassVar[bool] = False
     cost: ClassVar[str] = "no model call"
     paper: ClassVar[str] = "after top-k precision, AGOP-IxG (Katakam, 2026), section 4.3; arXiv:2605.15700"

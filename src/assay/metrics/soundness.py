@@ -33,7 +33,7 @@ class Soundness:
     attribution of what it added, in every sample. Soundness after a step is the mean over samples of (attribution so
     far - false attribution so far) / attribution so far; at level v, that of the first step whose accuracy is v or
     more. The value is the mean over the levels reached: None where none is. Compare methods at levels that all of them
-    reach. A sample without attribution, or whose model has no finite answer, is left out (ours).
+    reach. Undefined for a sample without attribution, or whose model has no finite answer (ours).
 
     Steps are false only once accuracy is above ``start``, as in the published code: the paper has no such rule. The
     code differs further by ``strict=False, lag=True``. By "sample", each sample's own score decides what is false for

@@ -29,7 +29,7 @@ class TopImages:
     matched by number, so the models must have the same layout, or nothing but chance is to be expected.
 
     Samples that tie for the last places share them (ours). A channel that is as active everywhere in one of the models
-    has no top and does not count; with no other channel, or with k samples or fewer, there is no score. Says nothing
+    has no top and does not count; with no other channel, or with k samples or fewer, the score is undefined. Says nothing
     about the attribution: it is the same for every method.
     """
 

@@ -1,0 +1,64 @@
+"""Write docs/metrics.md from the metrics' cards:
+
+    python docs/make_metrics.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.core.cards import Card
+from assay.core.registry import catalogue
+
+PAGE = Path(__file__).with_name("metrics.md")
+HEAD = """# Metrics
+
+Every metric's card, as `assay show NAME` prints it with its parameters. Direction, range and invariances are promises
+that `assay check NAME` tests; each metric also has a slow literal version and at least three wrong ones that its tests
+reject (`tests/oracles/metrics`, `tests/contracts/mutants`). Values are per sample unless the card speaks of a set; what
+is undefined is counted and never averaged. Written by `python docs/make_metrics.py`; `make test` compares it.
+
+*Invariant to*: **scale**, a positive factor on the map; **shift**, a constant added; **monotone**, anything that keeps
+signs and the order of sizes. *Exact on linear models*: the attribution w x of a linear model reaches the ideal.
+"""
+NEEDS = {
+    "truth": "Against truth",
+    "sibling": "Between models",
+    "method": "Against the model, asking the method again",
+    "label": "Against the model, with true labels",
+    "model": "Against the model",
+}
+
+
+def page() -> str:
+    parts = [HEAD]
+    cards = list(catalogue("metrics").values())
+    for need, title in NEEDS.items():
+        chosen = [card for card in cards if _first_need(card) == need]
+        parts += [f"## {title}\n", *(_entry(card) for card in chosen)]
+    return "\n".join(parts)
+
+
+def _first_need(card: Card) -> str:
+    return next(need for need in NEEDS if need in card.fact("needs"))
+
+
+def _entry(card: Card) -> str:
+    doc = "\n".join(line.removeprefix("    ") for line in card.doc.splitlines()).replace("``", "`")
+    low, high = card.fact("range")
+    facts = {
+        "better": "higher" if card.fact("higher_is_better") else "lower",
+        "range": f"{low:g} to {'no bound' if high > 1e300 else f'{high:g}'}",
+        "ideal": f"{card.fact('ideal'):g}",
+        "invariant to": ", ".join(card.fact("invariant")) or "nothing",
+        "exact on linear models": "yes" if card.fact("exact_on_linear") else "no",
+        "cost": card.fact("cost"),
+        "source": card.fact("paper"),
+    }
+    told = "; ".join(f"*{name}* {value}" for name, value in facts.items())
+    return f"### {card.name}\n\n{doc}\n\n{told}.\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"wrote {PAGE}")
