@@ -43,9 +43,8 @@ def _find(spec: Spec) -> tuple[Card, Spec]:
 def _audit(spec: Spec, seed: int) -> dict[str, Any] | None:
     from assay.core.build import build
 
-    if any(
-        param.default == REQUIRED and spec.get(param.name) is None for param in card("environments", spec.name).params
-    ):
+    needed = [param.name for param in card("environments", spec.name).params if param.default == REQUIRED]
+    if any(name not in dict(spec.params) for name in needed):
         return None
     environment = build("environments", spec)
     if not callable(getattr(environment, "network", None)):
@@ -73,7 +72,8 @@ def _print(found: Card, spec: Spec, audited: dict[str, Any] | None) -> None:
     if found.params:
         table = Table("parameter", "value", "type", "", title="parameters", title_justify="left", box=None)
         for param in found.params:
-            value = "(needed)" if param.default == REQUIRED and not spec.params else str(spec.get(param.name))
+            given = spec.get(param.name, param.default)
+            value = "(needed)" if given == REQUIRED else str(given)
             table.add_row(param.name, value, param.annotation, param.note)
         console.print()
         console.print(table)

@@ -18,7 +18,8 @@ class Deletion:
     Drawn over the share of features replaced, from the whole input to the bare canvas. In [0, 1] for probabilities;
     other readouts have the model's own range. By accuracy, 1 while the model chooses the true class and 0 otherwise:
     the mean over samples is the accuracy of the set. A constant map is ranked by its ties alone. Imputed (images only),
-    the last step, where no pixel is left, is the zero canvas with noise. Undefined where the model has no finite answer.
+    the last step, where no pixel is left, is the zero canvas with noise. Undefined where the model has no finite
+    answer.
     """
 
     steps: int = 32  # steps of the curve, each one pass through the model; at most one a feature

@@ -19,8 +19,8 @@ class Insertion:
     Drawn over the share of features inserted, from the bare canvas to the whole input. The paper's text sorts in
     ascending order yet calls higher better; this is descending, as Petsiuk et al. define it. In [0, 1] for
     probabilities; other readouts have the model's own range. By accuracy, 1 where the model chooses the true class and
-    0 otherwise: the mean over samples is the accuracy of the set. A constant map is ranked by its ties alone. Undefined where the
-    model has no finite answer.
+    0 otherwise: the mean over samples is the accuracy of the set. A constant map is ranked by its ties alone. Undefined
+    where the model has no finite answer.
     """
 
     steps: int = 32  # steps of the curve, each one pass through the model; at most one a feature

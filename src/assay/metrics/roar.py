@@ -40,8 +40,9 @@ class Roar:
     their sizes; it judges the maps of reference rows only. ``order='lerf'`` keeps the top and removes the lowest first
     (KAR); its value is the error, 1 - accuracy, so that lower is better there, too; its curve is the accuracy.
 
-    A value means something next to that of ``random_map``: include it. A share is rounded down to whole features. Defined for every sample. New
-    models see the reference rows alone, which on images may be fewer than the old model saw.
+    A value means something next to that of ``random_map``: include it. A share is rounded down to whole features.
+    Defined for every sample. New models see the reference rows alone, which on images may be fewer than the old model
+    saw.
     """
 
     shares: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)  # of the features, removed; ascending

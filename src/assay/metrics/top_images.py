@@ -29,8 +29,8 @@ class TopImages:
     matched by number, so the models must have the same layout, or nothing but chance is to be expected.
 
     Samples that tie for the last places share them (ours). A channel that is as active everywhere in one of the models
-    has no top and does not count; with no other channel, or with k samples or fewer, the score is undefined. Says nothing
-    about the attribution: it is the same for every method.
+    has no top and does not count; with no other channel, or with k samples or fewer, the score is undefined. Says
+    nothing about the attribution: it is the same for every method.
     """
 
     layer: str = ""  # a layer's name; empty: the environment's choice for class activation maps
