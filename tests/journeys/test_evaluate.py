@@ -69,6 +69,20 @@ def test_what_does_not_apply_is_skipped_and_what_breaks_fails_alone():
     assert with_rows.cells[0].status == "ok"
 
 
+def test_a_metric_may_be_somebody_else_s():
+    def mean_size(model, x, y, a):
+        return a.abs().flatten(1).mean(dim=1)
+
+    class Batched:
+        def __call__(self, model, x_batch, y_batch, a_batch):
+            return [float(np.abs(row).mean()) for row in a_batch]
+
+    found = assay.evaluate(yours.linear(), rows(), 0, ["gradient"], [mean_size, Batched()])
+    assert [cell.metric for cell in found.cells] == ["mean_size", "Batched"]
+    for cell in found.cells:
+        assert cell.value == pytest.approx(2 / 6), cell.reason  # two weights of six are 1
+
+
 def test_a_probe_is_asked_once_for_all_methods():
     calls = []
     model = yours.linear()

@@ -12,6 +12,7 @@ from assay.core.adapt import adapt
 from assay.core.cards import snake
 from assay.core.errors import SpecError
 from assay.core.foreign import load
+from assay.core.foreign_metrics import foreign_metric
 from assay.core.registry import KINDS, card, catalogue, component_kind, resolve
 from assay.core.spec import Spec, Value
 
@@ -32,9 +33,10 @@ def _value(kind: str, value: Value) -> Any:
 
 
 def named(kind: str, given: Any, params: Mapping[str, Value] = MappingProxyType({})) -> tuple[Any, str]:
-    """A component from its spec, or as it was made by hand; and what it is called."""
+    """A component from its spec, or as it was made by hand, and what it is called; somebody else's metric adapted."""
     if not isinstance(given, str):
-        return given, type(given).__name__
+        name = getattr(given, "__name__", type(given).__name__)
+        return (kind == "metrics" and foreign_metric(name, given, {})) or given, name
     spec = Spec.parse(given).replace(**params)
     return build(kind, resolve(kind, spec)), str(spec)
 
