@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from assay.core.errors import NotApplicable
-from assay.core.evidence import Evidence, Score, mean_score
+from assay.core.evidence import Evidence, Score
 from assay.core.trial import Scene, Trial
-from assay.kit.curves import log_counts
 from assay.kit.ranks import nested_sums, pearson, places
 from assay.metrics._ask import ask
 from assay.metrics._rows import rows
+from assay.metrics._sets import nested_sets, point_by_point
 
 ROUNDING = 1e-12  # relative: attribution sums closer than this are equal
 
@@ -31,7 +29,7 @@ class SensitivityN:
 
     sizes: int = 16  # values of N, evenly spaced in their logarithm from 1 to all features but one
     sets: int = 100  # random sets for each N
-    canvas: str | float = "zero"  # what replaces a feature: zero, true, mean, uniform or a number
+    canvas: str | float = "zero"  # what replaces a feature: zero, true, mean, uniform, blur, noise or a number
     readout: Literal["logit", "probability", "margin", "value"] | None = "probability"  # None: as the environment asks
     temperature: float | None = None  # None: as the environment asks
 
@@ -72,19 +70,11 @@ class SensitivityN:
 
     def reduce(self, evidence: Evidence) -> Score:
         """The mean over defined samples; the curve likewise, point by point."""
-        score = mean_score(evidence)
-        curves, defined = evidence["curve"].astype(np.float64), evidence["curve_defined"].astype(bool)
-        curve = curves.sum(axis=0, where=defined) / np.maximum(defined.sum(axis=0), 1)
-        return Score(score.value, score.count, score.defined, curve, np.asarray(defined.any(axis=0)))
+        return point_by_point(evidence)
 
     def _design(self, scene: Scene) -> tuple[Tensor, Tensor]:
         """Set sizes (S,) and shuffled orders (sets, P)."""
-        count = int(np.prod(scene.setting.features.shape))
-        if count < 2:
-            raise NotApplicable("needs at least two features")
-        stream, device = scene.generator("sets"), scene.samples.x.device
-        orders = torch.stack([torch.randperm(count, generator=stream) for _ in range(self.sets)])
-        return log_counts(count - 1, self.sizes).to(device), orders.to(device)
+        return nested_sets(scene, self.sizes, self.sets)
 
 
 def _rounding(clean: Tensor, without: Tensor) -> Tensor:

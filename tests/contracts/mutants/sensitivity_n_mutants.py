@@ -8,6 +8,7 @@ RANKS = "assay.kit.ranks"
 CURVES = "assay.kit.curves"
 ASK = "assay.metrics._ask"
 OWN = "assay.metrics.sensitivity_n"
+SETS = "assay.metrics._sets"
 
 MUTANTS = [
     Mutant(
@@ -84,18 +85,18 @@ MUTANTS = [
     Mutant(
         "sensitivity_n",
         "one set for all repetitions",
-        OWN,
-        "return log_counts(count - 1, self.sizes).to(device), orders.to(device)",
-        "return log_counts(count - 1, self.sizes).to(device), orders[:1].expand_as(orders).contiguous()",
+        SETS,
+        "return log_counts(count - 1, sizes).to(device), orders.to(device)",
+        "return log_counts(count - 1, sizes).to(device), orders[:1].expand_as(orders).contiguous()",
     ),
     Mutant(
         "sensitivity_n",
         "sets in reading order",
-        OWN,
-        "torch.stack([torch.randperm(count, generator=stream) for _ in range(self.sets)])",
-        "torch.stack([torch.arange(count).roll(shift) for shift in range(self.sets)])",
+        SETS,
+        "torch.stack([torch.randperm(count, generator=stream) for _ in range(sets)])",
+        "torch.stack([torch.arange(count).roll(shift) for shift in range(sets)])",
     ),
-    Mutant("sensitivity_n", "all features too", OWN, "log_counts(count - 1,", "log_counts(count,"),
+    Mutant("sensitivity_n", "all features too", SETS, "log_counts(count - 1,", "log_counts(count,"),
     Mutant(
         "sensitivity_n",
         "sizes evenly spaced",
@@ -121,7 +122,7 @@ MUTANTS = [
     Mutant(
         "sensitivity_n",
         "mean curve over all samples",
-        OWN,
+        SETS,
         "np.maximum(defined.sum(axis=0), 1)",
         "len(evidence)",
     ),
