@@ -42,7 +42,10 @@ def test_remove_and_retrain_in_a_study(tmp_path):
     curves = pd.read_csv(tmp_path / "out.curves.csv").pivot_table(index=["metric", "x"], columns="method", values="y")
     assert curves.index.get_level_values("x").unique().tolist() == list(SHARES)
     np.testing.assert_array_equal(curves["agop"].xs(0.0, level="x"), curves["random_map"].xs(0.0, level="x"))
-    assert (curves["agop"] - curves["random_map"]).xs(0.25, level="x").max() < -0.1  # it finds what the rule reads
+    less = curves["agop"] - curves["random_map"]
+    assert less["sample", 0.25] < -0.1  # it finds what the rule reads
+    lost = curves["agop"]["global", 0.0] - curves["agop"]["global", 0.5]
+    assert lost > 0.3  # one random order for all rows may find it by chance, so that the two are not compared here
     scores = pd.read_csv(tmp_path / "out.scores.csv").set_index(["metric", "method"])
     for metric in ("sample", "global"):
         drawn = curves.loc[metric]["agop"].to_numpy()

@@ -54,8 +54,11 @@ class MetricCase:
         return self.about(scene, noise(scene, scene.setting.features.entries))
 
     def about(self, scene: Scene, attribution: Tensor) -> Trial:
-        """A trial of this map with everything that the metric may want; asked again, the method is a difference."""
-        query = replace(scene.ask(), stream=("method", "check", self.site.name, 0))
+        """A trial of this map with everything that the metric may want; asked again, the method is a difference.
+
+        The method has a budget of its own: a metric is not blamed for the last bits of what it answers.
+        """
+        query = replace(scene.ask(), stream=("method", "check", self.site.name, 0), machine=Machine())
         return trial(self.metric, differences, query, scene, attribution)
 
     def plain(self, rows: Sequence[int]) -> Evidence:
