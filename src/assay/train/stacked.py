@@ -32,11 +32,17 @@ def fit_stacked(
     layers = [_linear_layers(network) for network in networks]
     stacks = [_Stack([own[depth] for own in layers]) for depth in range(len(layers[0]))]
     stepper = torch.optim.Adam([tensor for stack in stacks for tensor in (stack.weight, stack.bias)], lr=lr)
+    rooms: dict[int, _Room] = {}
+    flat = x.flatten(0, 1)
+    begins = torch.arange(len(x))[:, None] * x.shape[1]
     with torch.no_grad():
         for _ in range(epochs):
             for rows in _batches(len(label), batch, generators):
-                index = rows.to(x.device)
-                _gradients(stacks, x.gather(1, index[:, :, None].expand(-1, -1, x.shape[2])), label[index])
+                index = (rows + begins).to(x.device)
+                seen = flat.index_select(0, index.flatten()).view(*rows.shape, -1)
+                if rows.shape[1] not in rooms:
+                    rooms[rows.shape[1]] = _Room(stacks, rows.shape[1])
+                _gradients(stacks, rooms[rows.shape[1]], seen, label[rows.to(label.device)])
                 stepper.step()
         for stack in stacks:
             stack.hand_back()
@@ -53,8 +59,8 @@ class _Stack:
         self.bias = torch.stack([layer.bias.detach()[None] for layer in layers])
         self.weight.grad, self.bias.grad = torch.empty_like(self.weight), torch.empty_like(self.bias)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.baddbmm(self.bias, x, self.weight.transpose(1, 2))
+    def forward(self, x: Tensor, answer: Tensor) -> Tensor:
+        return torch.baddbmm(self.bias, x, self.weight.transpose(1, 2), out=answer)
 
     def backward(self, x: Tensor, slope: Tensor) -> None:
         """Gradients of the layer's own numbers, from its input and the loss's slope at its output."""
@@ -82,24 +88,37 @@ def _batches(count: int, batch: int, generators: Sequence[Generator]) -> Iterato
     yield from torch.split(orders, batch, dim=1)
 
 
-def _gradients(stacks: Sequence[_Stack], x: Tensor, label: Tensor) -> None:
-    """Each network's gradient of its mean cross entropy over rows (K, batch, d).
+class _Room:
+    """Buffers for one size of batch: what layers but the last answer, and the loss's slope there.
 
-    By hand, so that no buffer lives longer than it is needed: together they are larger than a processor's cache.
+    Made once: together they are larger than what an allocator keeps at hand, and clearing new pages for every step
+    takes as long as the arithmetic.
     """
+
+    def __init__(self, stacks: Sequence[_Stack], rows: int) -> None:
+        widths = [stack.weight.shape[:2] for stack in stacks]
+        self.answers = [stacks[0].weight.new_empty(models, rows, width) for models, width in widths]
+        self.slopes = [torch.empty_like(answer) for answer in self.answers[:-1]]
+
+
+def _gradients(stacks: Sequence[_Stack], room: _Room, x: Tensor, label: Tensor) -> None:
+    """Each network's gradient of its mean cross entropy over rows (K, batch, d), by hand."""
     seen = [x]
-    for stack in stacks[:-1]:
-        seen.append(stack.forward(seen[-1]).relu_())
-    slope = _loss_slope(stacks[-1].forward(seen[-1]), label)
-    for stack, before in zip(reversed(stacks), reversed(seen), strict=True):
-        stack.backward(before, slope)
-        if before is not x:
-            slope = torch.bmm(slope, stack.weight).mul_(before.sign_())  # 1 where the ReLU let pass, else 0
+    for stack, answer in zip(stacks, room.answers, strict=True):
+        seen.append(stack.forward(seen[-1], answer))
+        if stack is not stacks[-1]:
+            answer.relu_()
+    slope = _loss_slope(seen.pop(), label)
+    for depth in reversed(range(len(stacks))):
+        stacks[depth].backward(seen[depth], slope)
+        if depth:
+            slope = torch.bmm(slope, stacks[depth].weight, out=room.slopes[depth - 1])
+            slope.mul_(seen[depth].sign_())  # 1 where the ReLU let pass, else 0
 
 
 def _loss_slope(logits: Tensor, label: Tensor) -> Tensor:
     """Of each network's mean cross entropy, at its logits (K, batch, classes)."""
-    logits.requires_grad_()
+    logits = logits.detach().requires_grad_()
     with torch.enable_grad():
         loss = cross_entropy(logits.flatten(0, 1), label.flatten(), reduction="sum") / label.shape[1]
     (slope,) = torch.autograd.grad(loss, logits)
