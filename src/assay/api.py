@@ -14,13 +14,15 @@ from torch import Tensor, nn
 
 from assay.attributed import Attributed
 from assay.core.build import describe, method_named, named
+from assay.core.errors import SpecError
 from assay.core.machine import Machine
+from assay.core.preflight import default_readout, outputs_of, sound_classes, sound_rows
 from assay.core.protocols import Environment, Method, Trained
 from assay.core.question import Question
 from assay.core.setting import Reference, Samples, Setting
 from assay.core.spec import Value
 from assay.environments.own import own_setting
-from assay.evaluation import Evaluation, predictions
+from assay.evaluation import Evaluation, numbered, predictions
 from assay.evaluation import evaluate as judge_all
 from assay.execute.run import run as run_study
 from assay.execute.trial import attribute as answer
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 # small calls are up to five times faster than few large ones. (Our own processes keep pages: core/pages.py.)
 HERE = Machine(memory=2**26)
 METHODS = ("gradient", "input_x_gradient", "integrated_gradients", "smoothed(of=gradient())", "random_map")
-METRICS = ("insertion", "deletion", "sensitivity_n")
+METRICS = ("insertion", "deletion", "sensitivity_n", "single_deletion")
 Array = npt.NDArray[np.generic]
 
 
@@ -111,7 +113,7 @@ def evaluate(
     *,
     label: Tensor | Array | None = None,
     reference: Tensor | Array | None = None,
-    readout: str = "logit",
+    readout: str | None = None,
     outputs: str = "logits",
     baseline: str | float = "zero",
     memory: int = HERE.memory,
@@ -120,22 +122,34 @@ def evaluate(
 
     ``target`` is the class to explain, one for all or one per row; None explains what the model predicts. ``label`` is
     what is true of the rows, for metrics that go by accuracy: ``target`` where it is given, else the predictions.
-    ``reference`` are training rows, for methods and metrics that look at data first. Methods and metrics are specs or
-    objects. ``print`` the result, or take its ``frame()``.
+    ``reference`` are training rows, for methods and metrics that look at data first. ``outputs`` says what the model
+    answers with: logits, probabilities or a value; ``readout`` which number is explained (None: that). Methods and
+    metrics are specs or objects. ``print`` the result, or take its ``frame()``.
     """
-    rows = torch.as_tensor(x)
-    known = None if reference is None else torch.as_tensor(reference).to(rows)
-    asked = Question(readout, 1.0, baseline, "predicted" if target is None else "label")  # type: ignore[arg-type]
+    rows = sound_rows("x", torch.as_tensor(x))
+    asked = Question(default_readout(outputs, readout), 1.0, baseline, "predicted" if target is None else "label")  # type: ignore[arg-type]
     setting = own_setting(model, rows, asked, outputs)
+    count = outputs_of(setting.model, rows, outputs)
     here = replace(HERE, device=str(rows.device), memory=memory)
-    aim = None if target is None else torch.as_tensor(target, device=rows.device).long().expand(len(rows))
-    true = torch.as_tensor(label, device=rows.device).long() if label is not None else aim
+
+    def classes(name: str, given: Any) -> Tensor:
+        return sound_classes(name, torch.as_tensor(given, device=rows.device), len(rows), count)
+
+    aim = None if target is None else classes("target", np.full(len(rows), target) if np.ndim(target) == 0 else target)  # type: ignore[arg-type]
+    true = classes("label", label) if label is not None else aim
     true = predictions(setting, rows, here) if true is None else true
-    if known is not None:
+    if reference is not None:
+        known = sound_rows("reference", torch.as_tensor(reference).to(rows), rows)
         setting = replace(setting, reference=Reference(known, predictions(setting, known, here)))
-    solvers = dict(method_named(method)[::-1] for method in methods)
-    judges = dict(named("metrics", metric)[::-1] for metric in metrics)
+    solvers = numbered(method_named(method) for method in _listed("methods", methods))
+    judges = numbered(named("metrics", metric) for metric in _listed("metrics", metrics))
     return judge_all(setting, Samples(rows, true, None, tuple(range(len(rows)))), aim, solvers, judges, here)
+
+
+def _listed(name: str, given: Sequence[Any]) -> Sequence[Any]:
+    if isinstance(given, str):
+        raise SpecError(f"{name}='{given}': give a list, as in {name}=['{given}'].")
+    return given
 
 
 def assert_faithful(

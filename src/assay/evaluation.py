@@ -6,7 +6,7 @@ A study stores and resumes; this is for a notebook: nothing is written, and one 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +55,8 @@ class Judged:
         if self.value is None:
             return "undefined"
         span = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
-        return f"{self.value:.3f}{span}"
+        part = f" {self.defined}/{self.count}" if self.defined < self.count else ""
+        return f"{self.value:.3f}{span}{part}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,10 @@ class Evaluation:
 
     def __getitem__(self, cell: tuple[str, str]) -> Judged:
         """``evaluation["integrated_gradients", "deletion"]``."""
-        return next(found for found in self.cells if (found.method, found.metric) == cell)
+        for found in self.cells:
+            if (found.method, found.metric) == cell:
+                return found
+        raise KeyError(f"{cell}: nothing was evaluated under these names. frame() lists what was.")
 
     def frame(self) -> pd.DataFrame:
         """One row per method and metric."""
@@ -159,6 +163,15 @@ class _Judge:
             evidence=evidence,
             curve=score.curve,
         )
+
+
+def numbered(found: Iterable[tuple[Any, str]]) -> dict[str, Any]:
+    """Components by name; of several with one name, the later ones get a number."""
+    known: dict[str, Any] = {}
+    for component, name in found:
+        again = sum(key == name or key.startswith(f"{name} (") for key in known)
+        known[f"{name} ({again + 1})" if again else name] = component
+    return known
 
 
 def predictions(setting: Setting, x: Tensor, machine: Machine) -> Tensor:

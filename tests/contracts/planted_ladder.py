@@ -187,6 +187,16 @@ class OverTheLargest(Removal):
         return list(scores / (1 + np.abs(scores).max()))
 
 
+class ErrorOverTheWorst(Additive):
+    """An error, divided by the largest of the samples around: 0 for exact maps all the same."""
+
+    score_direction = "lower"
+
+    def __call__(self, model, x_batch, y_batch, a_batch, batch_size=64, **_):
+        errors = 1 - np.array(super().__call__(model, x_batch, y_batch, a_batch))
+        return list(errors / max(errors.max(), 1e-6))
+
+
 class ByItsPlace(Additive):
     def __call__(self, model, x_batch, y_batch, a_batch, batch_size=64, **_):
         scores = super().__call__(model, x_batch, y_batch, a_batch)
@@ -298,7 +308,7 @@ LADDER: dict[str, tuple[Plant, ...]] = {
     "best_on_linear": (Plant(BySize, {"best": True}),),
     "direction_on_linear": (Plant(WrongWayRound), Plant(SeesNoMap)),
     "batch_size": (Plant(FirstBatchOnly), Plant(MeanOfMeans), Plant(FirstBatchOfCurves)),
-    "every_sample": (Plant(ForgetsTheLast), Plant(OverTheLargest), Plant(ByItsPlace)),
+    "every_sample": (Plant(ForgetsTheLast), Plant(OverTheLargest), Plant(ByItsPlace), Plant(ErrorOverTheWorst)),
     "no_memory": (Plant(KeepsTheFirstSize),),
     "invariances": (Plant(Squared), Plant(ScaleMatters)),
     "constant_maps": (Plant(OverTheSpread), Plant(RefusesConstantMaps)),

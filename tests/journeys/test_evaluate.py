@@ -161,3 +161,80 @@ def test_mistakes_are_told_in_a_sentence(data, tmp_path, change, words):
 def test_blocks_divide_the_rows(count, size):
     assert block_size(count) == size
     assert count % block_size(count) == 0
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"label": torch.zeros(12, 1)}, r"label has shape \(12, 1\)"),
+        ({"label": torch.full((12,), 3)}, "label holds class 3, and the model has outputs 0 to 2"),
+        ({"label": torch.full((12,), 0.5)}, "fractions"),
+        ({"target": torch.zeros(5)}, r"target has shape \(5,\)"),
+        ({"target": -1}, "target holds class -1"),
+        ({"x": rows().int()}, "give floating point numbers"),
+        ({"x": rows()[:0]}, "has no rows"),
+        ({"x": torch.where(torch.arange(12)[:, None] == 3, torch.nan, rows())}, "1 of 12 rows: 3"),
+        ({"x": rows()[:, :5]}, r"cannot read rows of shape \(5,\)"),
+        ({"x": rows().double()}, "cannot read rows"),
+        ({"reference": rows()[:, :5]}, "reference has rows of shape"),
+        ({"outputs": "probabilities"}, "are they logits"),
+        ({"outputs": "vale"}, "logits, probabilities, value"),
+        ({"readout": "logit", "outputs": "value"}, "has no readout 'logit'"),
+        ({"methods": "gradient"}, "give a list"),
+    ],
+)
+def test_rows_and_classes_that_do_not_fit_are_told_before_anything_runs(change, words):
+    given = {"x": rows(), "methods": ["gradient"], "metrics": ["deletion"], **change}
+    with pytest.raises(AssayError, match=words):
+        assay.evaluate(yours.linear(), **given)
+
+
+def test_a_regression_and_a_model_of_probabilities_need_one_word():
+    value = torch.nn.Linear(6, 1)
+    found = assay.evaluate(
+        value, rows(), methods=["input_x_gradient"], metrics=["deletion(readout='value')"], outputs="value"
+    )
+    assert found.cells[0].status == "ok"
+    flat = torch.nn.Sequential(value, torch.nn.Flatten(0))
+    with pytest.raises(AssayError, match=r"\(rows, outputs\) is needed"):
+        assay.evaluate(flat, rows(), outputs="value")
+    soft = torch.nn.Sequential(yours.linear(), torch.nn.Softmax(dim=1))
+    told = assay.evaluate(soft, rows(), methods=["gradient"], metrics=["deletion"], outputs="probabilities")
+    assert told.cells[0].status == "ok"
+
+
+def test_two_of_one_name_are_both_there():
+    found = assay.evaluate(yours.linear(), rows(), 0, [lambda m, x, t: x, lambda m, x, t: -x], ["deletion"])
+    assert [cell.method for cell in found.cells] == ["<lambda>", "<lambda> (2)"]
+    assert found.cells[0].value != found.cells[1].value
+    with pytest.raises(KeyError, match="nothing was evaluated"):
+        found["gradient", "deletion"]
+
+
+def test_a_metric_without_a_direction_ranks_nobody(data, tmp_path):
+    asked = ("--model", "yours:linear", "--data", data, "--store", tmp_path / "st")
+    told = json.loads(command(*asked, "-m", "gradient", "-m", "random_map", "-s", "yours:size", "--json").output)
+    for line in told["boards"][0]["methods"]:
+        assert line["metrics"]["yours:size"]["rank"] is None
+        assert line["mean_rank"] is None
+    found = command(*asked, "-m", "gradient", "-s", "yours:size").output
+    assert "yours:size" in found
+    assert "↑" not in found
+    assert "↓" not in found
+
+
+def test_where_nothing_can_be_scored_the_command_says_so(data, tmp_path):
+    found = command("--model", "yours:linear", "--data", data, "--store", tmp_path / "st", "-m", "gradient", "-s", "f1")
+    assert found.exit_code == 1
+    assert "Nothing could be scored" in found.output
+
+
+def test_rows_that_change_in_a_process_are_read_again(tmp_path):
+    path = tmp_path / "d.npy"
+    values = []
+    for factor in (1.0, 30.0):
+        np.save(path, factor * rows().numpy())
+        asked = ("--model", "yours:linear", "--data", path, "--store", tmp_path / "st", "-m", "input_x_gradient")
+        told = json.loads(command(*asked, "-s", "insertion", "--json").output)
+        values.append(told["boards"][0]["methods"][0]["metrics"]["insertion"]["value"])
+    assert values[0] != values[1]

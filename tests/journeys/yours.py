@@ -28,3 +28,8 @@ def pictures() -> nn.Module:
 
 def number() -> float:
     return 1.0
+
+
+def size(model, x, y, a):
+    """A metric that does not say which way is better."""
+    return a.abs().flatten(1).sum(dim=1)

@@ -107,21 +107,29 @@ def every_sample(case: LadderCase) -> Iterator[Fault]:
     Where there is one value per sample, it is the same alone, in company and in another order.
     """
     for rung in case.several:
-        order = list(reversed(range(len(rung))))
-        plain, moved = case.draws(rung, rung.exact), case.draws(rung.rows(order), rung.exact[order])
-        if plain[0].each:
-            moved = [_rows(answer, order) for answer in moved]
-        if apart(plain, moved, case.noisy):
-            told = f"{plain[0]}, and {moved[0]} in reverse order, put back"
-            yield case.fault(every_sample, "returned other numbers in another order", rung.told(rung.exact, told))
-            return
-        if plain[0].each:
-            alone = [case.draws(rung.rows([row]), rung.exact[[row]]) for row in range(len(rung))]
-            if apart(plain, [_joined(parts) for parts in zip(*alone, strict=True)], case.noisy):
-                told = f"{plain[0]}, and one by one {', '.join(str(parts[0]) for parts in alone)}"
-                yield case.fault(every_sample, "returned other numbers for samples alone", rung.told(rung.exact, told))
+        for attribution in (rung.exact, maps.random(rung.exact)):  # an error of exact maps is 0 in any company
+            if fault := _in_company(case, rung, attribution):
+                yield fault
                 return
     yield from _forgotten(case)
+
+
+def _in_company(case: LadderCase, rung: Rung, attribution: Tensor) -> Fault | None:
+    order = list(reversed(range(len(rung))))
+    plain, moved = case.attempts(rung, attribution), case.attempts(rung.rows(order), attribution[order])
+    if not plain or not moved:
+        return None  # it stops there: another contract's business
+    if plain[0].each:
+        moved = [_rows(answer, order) for answer in moved]
+    if apart(plain, moved, case.noisy):
+        told = f"{plain[0]}, and {moved[0]} in reverse order, put back"
+        return case.fault(every_sample, "returned other numbers in another order", rung.told(attribution, told))
+    if plain[0].each:
+        alone = [case.attempts(rung.rows([row]), attribution[[row]]) for row in range(len(rung))]
+        if all(alone) and apart(plain, [_joined(parts) for parts in zip(*alone, strict=True)], case.noisy):
+            told = f"{plain[0]}, and one by one {', '.join(str(parts[0]) for parts in alone)}"
+            return case.fault(every_sample, "returned other numbers for samples alone", rung.told(attribution, told))
+    return None
 
 
 def _forgotten(case: LadderCase) -> Iterator[Fault]:

@@ -15,6 +15,7 @@ from torch import Tensor
 from assay.check import maps
 from assay.check.fault import Fault, Unanswered
 from assay.check.judges import Answer, ForeignJudge, Judge, OwnJudge
+from assay.check.maps import random
 from assay.check.rungs import Rung, ladder
 from assay.core.errors import NotApplicable
 from assay.core.foreign_metrics import ForeignMetric
@@ -69,6 +70,7 @@ class LadderCase:
     judge: Judge
     promises: Promises
     _kept: dict[tuple[Rung, int | None, int], Answer] = field(default_factory=dict)
+    _apart: dict[Rung, bool] = field(default_factory=dict)
 
     @classmethod
     def of(cls, target: str, metric: Any, given: Mapping[str, Any]) -> LadderCase:
@@ -119,8 +121,23 @@ class LadderCase:
         return [[Answer(one.values[part], True, one.defined[part]) for one in answers] for part in parts]
 
     def _separable(self, rung: Rung) -> bool:
-        plain = self.attempt(rung, rung.exact)
-        return not self.noisy and isinstance(plain, Answer) and plain.each
+        """One score per sample, and the first one's is the same alone and with a map that is worse: a metric that
+        divides by the worst of its batch would be shown wrong on inputs that it judges well."""
+        if rung not in self._apart:
+            plain = self.attempt(rung, rung.exact)
+            self._apart[rung] = not self.noisy and isinstance(plain, Answer) and plain.each and self._alone(rung)
+        return self._apart[rung]
+
+    def _alone(self, rung: Rung) -> bool:
+        maps = torch.cat([rung.exact[:1], random(rung.exact[:1]), -rung.exact[:1]])
+        together = self.attempts(rung.rows([0, 0, 0]), maps)
+        alone = [self.attempts(rung.rows([0]), maps[[row]]) for row in range(len(maps))]
+        if not together or not all(alone) or len(together[0].values) != len(maps):
+            return False
+        return all(
+            np.allclose(together[0].values[row], found[0].values[0], rtol=1e-4, atol=1e-4, equal_nan=True)
+            for row, found in enumerate(alone)
+        )
 
     def draws_after(self, before: Rung, rung: Rung) -> list[Answer]:
         """The answers of instances that have judged other samples before."""

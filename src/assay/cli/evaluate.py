@@ -31,7 +31,7 @@ def evaluate(
     method: Methods = METHODS,
     metric: Metrics = METRICS,
     target: Annotated[str, typer.Option(help="The explained class: predicted or label.")] = "predicted",
-    readout: Annotated[str, typer.Option(help="The explained number: logit, probability, margin, value.")] = "logit",
+    readout: Annotated[str | None, typer.Option(help="logit, probability, margin, value. Default: as outputs.")] = None,
     outputs: Annotated[str, typer.Option(help="What the model gives: logits, probabilities, value.")] = "logits",
     baseline: Annotated[str, typer.Option(help="zero, mean, uniform or a number.")] = "zero",
     store: Annotated[Path, typer.Option(help="Where results go.")] = Path("runs/evaluate"),

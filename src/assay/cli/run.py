@@ -60,7 +60,11 @@ def execute(study: Study, root: Path, workers: int, options: Machine, as_json: b
     refuted = [
         v for test in study.faithfulness for v in found.verdicts[test.metric] if v.refuted and v.method in test.require
     ]
-    return 1 if found.failed() or refuted else 0
+    cells = [cell for board in found.boards for line in board.lines for cell in line.cells.values()]
+    nothing = bool(cells) and all(cell.status != "ok" for cell in cells)
+    if nothing and not as_json:
+        typer.echo("Nothing could be scored: the reasons are above.")
+    return 1 if found.failed() or refuted or nothing else 0
 
 
 def forecast(study: Study, root: Path, options: Machine, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from assay.report.board import Board, Cell, Result, higher_is_better
+from assay.report.board import Board, Cell, Result, arrow
 
 
 def print_result(result: Result, console: Console | None = None) -> None:
@@ -39,8 +39,7 @@ def _table(result: Result, board: Board) -> Table:
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1), caption_justify="left")
     table.add_column("method", no_wrap=True)
     for metric in board.metrics:
-        arrow = "↑" if higher_is_better(result.run, metric) else "↓"
-        table.add_column(f"{escape(metric)} {arrow}", justify="right")
+        table.add_column(f"{escape(metric)} {arrow(result.run, metric)}".strip(), justify="right")
     table.add_column("mean rank", justify="right")
     best = {metric: min(_ranks(board, metric), default=None) for metric in board.metrics}
     for line in board.lines:

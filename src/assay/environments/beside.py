@@ -17,7 +17,7 @@ from assay.core.setting import Samples, Setting
 from assay.environments._inside import named, of_part, trained
 from assay.environments._units import in_units_of
 
-FEW = range(8)  # samples by which two environments are compared
+FEW = range(4)  # samples by which two environments are compared
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,10 @@ class Beside:
         if not torch.equal(here.label, there.label):
             raise SpecError("beside: the two environments label the same samples differently.")
         sibling, before = in_units_of(here.x, there.x, other.model)
+        with torch.no_grad():
+            widths = [model(here.x[:1]).shape[-1] for model in (one.model, sibling)]
+        if widths[0] != widths[1]:
+            raise SpecError(f"beside: {widths[0]} and {widths[1]} outputs cannot be compared.")
         hints = {name: other.hints.get(name, "") for name in (*one.hints, *other.hints)}
         told = {f"sibling.{name}": f"{before}{hint}" if hint else "" for name, hint in hints.items()}
         return replace(one, sibling=sibling, hints={**one.hints, **told})

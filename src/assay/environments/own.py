@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from assay.core.errors import SpecError
 from assay.core.features import Columns, Features, Pixels
 from assay.core.foreign import load
+from assay.core.preflight import default_readout, outputs_of, sound_classes, sound_rows
 from assay.core.question import Question
 from assay.core.rng import generator
 from assay.core.setting import Reference, Samples, Setting
@@ -47,7 +48,9 @@ class Own:
     data: File = ""  # .npz with x, and y, reference_x, reference_y where known, or .npy with x; empty: a small example
     weights: File = ""  # a state_dict for the model, .safetensors or torch's own format; empty: as the code makes it
     outputs: Literal["logits", "probabilities", "value"] = "logits"  # what the model answers with
-    readout: Literal["logit", "probability", "margin", "value"] = "logit"  # which number is explained
+    readout: Literal["logit", "probability", "margin", "value"] | None = (
+        None  # what is explained; None: the outputs' own
+    )
     target: Literal["predicted", "label"] = "predicted"  # which class is explained
     baseline: str | float = "zero"  # what methods compare with: zero, mean, uniform or a number
 
@@ -58,20 +61,26 @@ class Own:
     @property
     def rows(self) -> int:
         """How many rows the data has."""
-        return len(_arrays(self.data)["x"])
+        return len(self._arrays["x"])
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
-        arrays = _arrays(self.data)
-        return own_setting(
-            _model(self.model, self.weights),
-            _floats(arrays["x"]),
-            Question(self.readout, 1.0, self.baseline, self.target),
-            self.outputs,
-            self._reference(arrays),
-        )
+        arrays, model = self._arrays, self._model
+        x = sound_rows("x", _floats(arrays["x"]))
+        features_of(x)  # says what shape is meant before a model stumbles over another
+        outputs_of(model, x, self.outputs)
+        question = Question(default_readout(self.outputs, self.readout), 1.0, self.baseline, self.target)
+        return own_setting(model, x, question, self.outputs, self._reference(arrays, x))
+
+    @property
+    def _arrays(self) -> Mapping[str, NDArray[Any]]:
+        return _arrays(self.data, *_stamp(self.data))
+
+    @property
+    def _model(self) -> nn.Module:
+        return _model(self.model, self.weights, *_stamp(self.weights))
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
-        arrays, rows = _arrays(self.data), list(indices)
+        arrays, rows = self._arrays, list(indices)
         count = len(arrays["x"])
         if rows and max(rows) >= count:
             raise SpecError(
@@ -83,19 +92,19 @@ class Own:
         x = _floats(arrays["x"][picked])
         return Samples(x, self._labels_of(x, arrays["y"][picked] if "y" in arrays else None), None, tuple(rows))
 
-    def _reference(self, arrays: Mapping[str, NDArray[Any]]) -> Reference | None:
+    def _reference(self, arrays: Mapping[str, NDArray[Any]], like: Tensor) -> Reference | None:
         if "reference_x" not in arrays:
             return None
-        x = _floats(arrays["reference_x"])
+        x = sound_rows("reference_x", _floats(arrays["reference_x"]), like)
         return Reference(x, self._labels_of(x, arrays.get("reference_y")))
 
     def _labels_of(self, x: Tensor, given: NDArray[Any] | None) -> Tensor:
         """As given, else as predicted; 0 where the model answers with a value."""
         if self.outputs == "value":
             return torch.zeros(len(x), dtype=torch.long)
+        model = self._model
         if given is not None:
-            return torch.from_numpy(given.astype(np.int64))
-        model = _model(self.model, self.weights)
+            return sound_classes("y", torch.from_numpy(given), len(x), outputs_of(model, x, self.outputs))
         with torch.no_grad():
             return torch.cat([model(part).argmax(dim=-1) for part in x.split(ROWS)])
 
@@ -127,8 +136,16 @@ def example() -> nn.Module:
     return network
 
 
+def _stamp(path: str) -> tuple[int, int]:
+    """Size and time of change: a file that is written again is read again."""
+    if not Path(path).is_file():
+        return (0, 0)
+    found = Path(path).stat()
+    return (found.st_size, found.st_mtime_ns)
+
+
 @lru_cache(maxsize=2)
-def _model(code: str, weights: str) -> nn.Module:
+def _model(code: str, weights: str, _size: int, _time: int) -> nn.Module:
     """The model, made once in a process; every process must make the same one."""
     if ":" not in code:
         raise SpecError(f"own: '{code}' names no model: write module:attr.")
@@ -154,7 +171,7 @@ def _equal(left: nn.Module, right: nn.Module) -> bool:
 
 
 @lru_cache(maxsize=2)
-def _arrays(path: str) -> Mapping[str, NDArray[Any]]:
+def _arrays(path: str, _size: int, _time: int) -> Mapping[str, NDArray[Any]]:
     if not path:
         rows = torch.randn(144, 6, generator=generator("own", "rows")).numpy()
         return {"x": rows[16:], "reference_x": rows[:16]}
@@ -175,6 +192,8 @@ def _arrays(path: str) -> Mapping[str, NDArray[Any]]:
 
 
 def _floats(array: NDArray[Any]) -> Tensor:
+    if array.dtype.kind not in "fiub":
+        raise SpecError(f"own: an array holds {array.dtype}, not numbers.")
     return torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32))
 
 
@@ -188,5 +207,5 @@ def _fill(model: nn.Module, code: str, path: str) -> None:
         else:
             model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
     except Exception as error:  # of three libraries, each with errors of its own
-        told = str(error).splitlines()[0]
+        told = " ".join(str(error).split())[:300]
         raise SpecError(f"own: {path} does not hold the weights of {code}: {told}") from error

@@ -118,6 +118,7 @@ class Judging:
     metric: Spec
     probe: str  # key, empty for a metric without a probe
     prepared: str = ""  # key, empty for a metric that prepares nothing
+    again: bool = False  # it asks the method again
 
 
 @dataclass(frozen=True)

@@ -75,10 +75,18 @@ class _Planner:
         again = any(_asks_the_method(metric.spec) for metric, _ in missing)
         fit = self.fit(cell, model) if again or not known else ""
         before = self.jobs.get(key)  # the same place and method under another label, perhaps with other metrics
-        judgings = before.judgings if isinstance(before, TrialJob) else ()
+        judgings: tuple[Judging, ...] = ()
+        if isinstance(before, TrialJob):
+            judgings, fit = before.judgings, fit or before.fit
         planned = {judging.key for judging in judgings}
         judgings += tuple(
-            Judging(found, metric.spec, self.probe(cell, metric, block, model), self.prepared(cell, metric, model))
+            Judging(
+                found,
+                metric.spec,
+                self.probe(cell, metric, block, model),
+                self.prepared(cell, metric, model),
+                _asks_the_method(metric.spec),
+            )
             for metric, found in missing
             if found not in planned
         )
@@ -125,7 +133,8 @@ class _Planner:
 
 
 def _asks_the_method(metric: Spec) -> bool:
-    return "method" in dict(card("metrics", metric.name).facts).get("needs", ())
+    """Always, or where its parameter ``again`` says so."""
+    return "method" in card("metrics", metric.name).fact("needs", ()) or metric.get("again") is True
 
 
 def _fits(method: Spec) -> bool:

@@ -151,7 +151,7 @@ def _judge(job: TrialJob, judging: Judging, trial: Record, records: Records, des
     probe = desk.tensors(require(records, judging.probe)) if judging.probe else {}
     prepared = desk.tensors(require(records, judging.prepared)) if judging.prepared else {}
     explain = None
-    if "method" in getattr(metric, "needs", ()):
+    if judging.again:
         query = _query(job, scene.samples, records, desk)
         explain = explainer(desk.component("methods", job.method), query, _fit_stream(job))
     evidence: Evidence = metric(Trial(scene, attribution, probe, prepared, explain))

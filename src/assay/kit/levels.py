@@ -9,10 +9,14 @@ from torch import Tensor
 def levels(values: Tensor, rounding: Tensor) -> Tensor:
     """The level 0, 1, ... of every value (..., P), from the smallest; ``rounding`` (...) is what does not count.
 
-    Values are on one level where a chain of steps of at most ``rounding`` leads from one to the other. Ranks of levels
-    are ranks of values in which rounding decides nothing.
+    A level holds the values that exceed its smallest by at most ``rounding``: a chain of small steps does not join what
+    is far apart. Ranks of levels are ranks of values in which rounding decides nothing.
     """
     ordered, order = values.sort(dim=-1)
-    rises = ordered.diff(dim=-1) > rounding.unsqueeze(-1)
-    level = torch.nn.functional.pad(rises.long().cumsum(dim=-1), (1, 0))
+    level, begin, height = torch.zeros_like(order), ordered[..., 0], torch.zeros_like(order[..., 0])
+    for place in range(1, ordered.shape[-1]):
+        rises = ordered[..., place] - begin > rounding
+        begin = ordered[..., place].where(rises, begin)
+        height = height + rises.long()
+        level[..., place] = height
     return torch.empty_like(level).scatter_(-1, order, level)

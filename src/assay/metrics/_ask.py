@@ -23,7 +23,10 @@ def ask(scene: Scene, readout: str | None, temperature: float | None, canvas: st
     question = Question(readout=readout, temperature=temperature)
     query = scene.ask(question, baseline=canvas if own is None else "zero")
     if query.question.readout == "probability" and not classifies(query):
-        raise NotApplicable("needs class probabilities, and this model has none: ask for readout='value'")
+        raise NotApplicable(
+            "needs class probabilities, and this model has none; a metric with a parameter 'readout' can be asked "
+            "about the value: write readout='value' in its parentheses"
+        )
     return query if own is None else replace(query, baseline=own)
 
 

@@ -37,7 +37,9 @@ def painted(scene: Scene, canvas: str | float) -> Tensor | None:
 
 def need_images(setting: Setting, canvas: str) -> Setting:
     if setting.kind != "image":
-        raise NotApplicable(f"canvas='{canvas}' needs images, and this is {setting.kind} data: write canvas='mean'")
+        raise NotApplicable(
+            f"canvas='{canvas}' needs images, and this is {setting.kind} data: write canvas='zero', or 'mean'"
+        )
     return setting
 
 

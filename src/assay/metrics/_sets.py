@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from assay.core.errors import NotApplicable
+from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence, Score, mean_score
 from assay.core.trial import Scene
 from assay.kit.curves import log_counts
@@ -14,6 +14,8 @@ from assay.kit.curves import log_counts
 
 def nested_sets(scene: Scene, sizes: int, sets: int) -> tuple[Tensor, Tensor]:
     """Set sizes (S,) and shuffled orders (sets, P), shared by all samples and methods."""
+    if sizes < 1 or sets < 2:
+        raise SpecError(f"sizes={sizes}, sets={sets}: a correlation needs at least one size and two sets.")
     count = int(np.prod(scene.setting.features.shape))
     if count < 2:
         raise NotApplicable("needs at least two features")

@@ -26,10 +26,10 @@ class Completeness:
     """Accuracy lost when every feature with attribution above a level is removed, averaged over nine levels.
 
     Accuracy is against the true label, over the whole set of samples. Features strictly above 0.9, ..., 0.1 of the
-    map's largest value are removed and, in images, imputed. A constant map names nothing, so nothing is removed and it
-    loses no accuracy. By "probability", it is the target's mean probability that is lost; by "sample", each sample's
-    own score, which then has a value per sample, for other readouts than probability in the model's own range.
-    Undefined where the model has no finite answer.
+    map's largest value are removed and, in images, imputed. By ``abs``, a constant map names nothing, so nothing is
+    removed and it loses no accuracy. By "probability", it is the target's mean probability that is lost; by "sample",
+    each sample's own score, which then has a value per sample, for other readouts than probability in the model's own
+    range. Undefined where the model has no finite answer.
     """
 
     transform: Literal["abs", "clamp", "positive"] = "abs"  # sizes stretched to 0..1 (code), values cut to 0..1 or at 0

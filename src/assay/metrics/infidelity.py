@@ -32,8 +32,9 @@ class Infidelity:
     these for every entry.
 
     Maps come in different units, so each sample's map is scaled by the best factor first, as in the authors' code.
-    Ours: the factor is at least 0, as a map with all signs reversed would be as good as the right one otherwise.
-    In units of the score, squared. Undefined where the model has no finite answer.
+    Ours: the factor is at least 0, as a map with all signs reversed would be as good as the right one otherwise. In
+    units of the score, squared. Undefined where the model has no finite answer. An interval is over samples, not over
+    perturbations: these are common to all samples, and with few of them another draw gives another level for all.
     """
 
     perturbation: Literal["removal", "square", "noise", "noisy_baseline"] = "removal"  # what is done to the input

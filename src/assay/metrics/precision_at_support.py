@@ -20,7 +20,7 @@ class PrecisionAtSupport:
     every feature has an effect. A constant map scores m over the number of features, unless ties are stable.
     """
 
-    absolute: bool = True  # rank by the size of the attribution, whatever its sign
+    absolute: bool = True  # rank by size and count all effects; otherwise signed, and only those that raise the answer
     ties: Literal["stable", "random"] = "random"  # equal values: in reading order, or the mean over random orders
 
     higher_is_better: ClassVar[bool] = True
@@ -34,7 +34,8 @@ class PrecisionAtSupport:
 
     def __call__(self, trial: Trial) -> Evidence:
         claimed, effect = pair(trial, self.absolute)
-        true, defined = effect != 0, some(effect != 0)
+        true = effect > 0
+        defined = some(true)
         support = true.sum(dim=1)
         found = (among_largest(claimed, support, self.ties) * true).sum(dim=1)
         return rows(value=(found / support.clamp(min=1)).where(defined, 0.0), defined=defined)

@@ -33,7 +33,9 @@ class Soundness:
     attribution of what it added, in every sample. Soundness after a step is the mean over samples of (attribution so
     far - false attribution so far) / attribution so far; at level v, that of the first step whose accuracy is v or
     more. The value is the mean over the levels reached: None where none is. Compare methods at levels that all of them
-    reach. Undefined for a sample without attribution, or whose model has no finite answer (ours).
+    reach. Accuracy before the first step is taken to be 0, so that this step is never false: where it reaches many
+    levels at once (few classes, easy inputs), these say nothing about the map. Undefined for a sample without
+    attribution, or whose model has no finite answer (ours).
 
     Steps are false only once accuracy is above ``start``, as in the published code: the paper has no such rule. The
     code differs further by ``strict=False, lag=True``. By "sample", each sample's own score decides what is false for

@@ -88,22 +88,31 @@ def result(store: Store) -> Result:
     return Result(run, boards, _verdicts(run, boards))
 
 
-def higher_is_better(run: Record, metric: str) -> bool:
-    """The direction a metric's card declares."""
+def higher_is_better(run: Record, metric: str) -> bool | None:
+    """The direction a metric's card declares; None where it declares none: then nothing is ranked by it."""
     entry = next(entry for entry in run.data["study"]["metrics"] if entry["label"] == metric)
     name = str(entry["spec"]).partition("(")[0]
-    return bool(run.data["cards"][f"metrics/{name}"].get("higher_is_better", True))
+    found = run.data["cards"][f"metrics/{name}"].get("higher_is_better")
+    return None if found is None else bool(found)
+
+
+def arrow(run: Record, metric: str, up: str = "↑", down: str = "↓") -> str:
+    """Towards better; empty where that is not known."""
+    return {None: "", True: up, False: down}[higher_is_better(run, metric)]
 
 
 def _board(run: Record, label: str, rows: Sequence[Mapping[str, str]], scores: Mapping[str, Record]) -> Board:
     metrics = tuple(dict.fromkeys(row["metric"] for row in rows))
     methods = tuple(dict.fromkeys(row["method"] for row in rows))
     cells = {(row["method"], row["metric"]): _cell(row["key"], scores.get(row["key"])) for row in rows}
-    places = {
-        metric: ranks({method: cells[method, metric].value for method in methods}, higher_is_better(run, metric))
-        for metric in metrics
+    directions = {metric: higher_is_better(run, metric) for metric in metrics}
+    ranked = {
+        metric: ranks({method: cells[method, metric].value for method in methods}, better)
+        for metric, better in directions.items()
+        if better is not None
     }
-    means = mean_ranks(places)
+    means = mean_ranks(ranked) if ranked else dict.fromkeys(methods)
+    places = {metric: ranked.get(metric, dict.fromkeys(methods)) for metric in metrics}
     lines = [
         Line(
             method,

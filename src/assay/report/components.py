@@ -53,7 +53,7 @@ class Component:
     @property
     def arrow(self) -> str:
         """Where better values lie."""
-        return "↑" if self.card.get("higher_is_better", True) else "↓"
+        return {None: "", True: "↑", False: "↓"}[self.card.get("higher_is_better")]
 
     @property
     def facts(self) -> dict[str, str]:

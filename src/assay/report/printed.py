@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from assay.report.board import Board, Cell, Result, higher_is_better
+from assay.report.board import Board, Cell, Result, arrow
 from assay.report.components import by_label
 from assay.report.words import number, span
 
@@ -71,8 +71,8 @@ def _best(board: Board, metric: str, cell: Cell) -> bool:
 
 
 def _markdown_lines(result: Result, board: Board) -> Iterator[str]:
-    arrows = {metric: "↑" if higher_is_better(result.run, metric) else "↓" for metric in board.metrics}
-    yield _piped("method", *(f"{escape_markdown(metric)} {arrow}" for metric, arrow in arrows.items()), "mean rank")
+    arrows = {metric: arrow(result.run, metric) for metric in board.metrics}
+    yield _piped("method", *(f"{escape_markdown(metric)} {way}".strip() for metric, way in arrows.items()), "mean rank")
     yield _piped("---", *(["---:"] * (len(board.metrics) + 1)))
     labels = _labels(result)
     for line in board.lines:
@@ -97,8 +97,8 @@ def _text(board: Board, metric: str, cell: Cell, bold: Words, small: Words) -> s
 
 
 def _tex_table(result: Result, board: Board) -> str:
-    arrows = {m: r"$\uparrow$" if higher_is_better(result.run, m) else r"$\downarrow$" for m in board.metrics}
-    heads = ["method", *(f"{escape_tex(metric)} {arrow}" for metric, arrow in arrows.items()), "mean rank"]
+    arrows = {metric: arrow(result.run, metric, r"$\uparrow$", r"$\downarrow$") for metric in board.metrics}
+    heads = ["method", *(f"{escape_tex(metric)} {way}".strip() for metric, way in arrows.items()), "mean rank"]
     body = "\n".join(_tex_lines(result, board))
     return "\n".join(
         [

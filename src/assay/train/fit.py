@@ -36,9 +36,35 @@ def fit(
     """Train every parameter with cross entropy; the model ends frozen and in evaluation mode.
 
     The result depends on the model's numbers, the rows and ``generator`` (a CPU generator: it orders the rows, and
-    ``augment`` draws from it) only. The last batch of an epoch may be smaller. Fine-tuning is the same call on a
-    trained model.
+    ``augment`` draws from it) only; layers that draw from global streams, such as dropout, find one that begins with
+    its seed. The last batch of an epoch may be smaller. Fine-tuning is the same call on a trained model.
     """
+    with torch.random.fork_rng():
+        torch.random.set_rng_state(Generator().manual_seed(generator.initial_seed()).get_state())
+        _fit(model, x, label, epochs, batch, lr, generator, progress, optimiser, schedule, augment)
+
+
+def cut(order: Tensor, batch: int) -> tuple[Tensor, ...]:
+    """Row numbers (..., N) in batches; a single last row goes with those before, as it has no variance to normalise."""
+    parts = torch.split(order, batch, dim=-1)
+    if len(parts) > 1 and parts[-1].shape[-1] == 1:
+        return (*parts[:-2], torch.cat(parts[-2:], dim=-1))
+    return parts
+
+
+def _fit(
+    model: nn.Module,
+    x: Tensor,
+    label: Tensor,
+    epochs: int,
+    batch: int,
+    lr: float,
+    generator: Generator,
+    progress: Progress | None,
+    optimiser: Optimiser,
+    schedule: Schedule | None,
+    augment: Augment | None,
+) -> None:
     model.train().requires_grad_()
     stepper = optimiser(list(model.parameters()), lr=lr)
     for epoch in range(epochs):
@@ -47,7 +73,7 @@ def fit(
                 group["lr"] = lr * schedule(epoch)
         order = torch.randperm(len(x), generator=generator).to(x.device)
         losses = []
-        for rows in torch.split(order, batch):
+        for rows in cut(order, batch):
             seen = x[rows] if augment is None else augment(x[rows], generator)
             losses.append(_step(model, stepper, seen, label[rows]))
         if progress is not None:

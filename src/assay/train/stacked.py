@@ -12,6 +12,8 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from assay.train.fit import cut
+
 
 def fit_stacked(
     networks: Sequence[nn.Sequential],
@@ -85,7 +87,7 @@ def _linear_layers(network: nn.Sequential) -> list[nn.Linear]:
 def _batches(count: int, batch: int, generators: Sequence[Generator]) -> Iterator[Tensor]:
     """One epoch: row numbers (K, batch), every network's own order cut as ``fit`` cuts it."""
     orders = torch.stack([torch.randperm(count, generator=generator) for generator in generators])
-    yield from torch.split(orders, batch, dim=1)
+    yield from cut(orders, batch)
 
 
 class _Room:

@@ -64,5 +64,5 @@ MUTANTS = [
     Mutant(
         "single_deletion", "levels of neighbours in reading order", LEVELS, "scatter_(-1, order, level)", "copy_(level)"
     ),
-    Mutant("single_deletion", "levels stop at one", LEVELS, "rises.long().cumsum(dim=-1)", "rises.long()"),
+    Mutant("single_deletion", "levels stop at one", LEVELS, "height + rises.long()", "rises.long()"),
 ]

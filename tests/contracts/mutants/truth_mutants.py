@@ -141,8 +141,8 @@ MUTANTS = [
         "precision_at_support",
         "positive effects only",
         OWN.format("precision_at_support"),
-        "true, defined = effect != 0,",
-        "true, defined = trial.effect.flatten(1) > 0,",
+        "true = effect > 0",
+        "true = trial.effect.flatten(1) > 0",
     ),
     Mutant(
         "precision_at_support",

@@ -104,7 +104,7 @@ def check_precision_at_support(make: Make) -> None:
         for absolute in (True, False):
             for ties in TIES:
                 found = make(absolute=absolute, ties=ties)(Trial(scene, claimed))
-                pairs = [(sized(a, absolute), sized(g, True)) for a, g in zip(claimed, scene.effect, strict=True)]
+                pairs = [(sized(a, absolute), sized(g, absolute)) for a, g in zip(claimed, scene.effect, strict=True)]
                 agree(found, [literal_truth.precision_at_support(a, g, ties) for a, g in pairs])
         pairs = [(sized(a, True), sized(g, True)) for a, g in zip(claimed, scene.effect, strict=True)]
         agree(make()(Trial(scene, claimed)), [literal_truth.precision_at_support(a, g, "random") for a, g in pairs])

@@ -64,7 +64,7 @@ def top_k(claimed: Sequence[float], true: Sequence[float], k: int, ties: str) ->
 
 
 def precision_at_support(claimed: Sequence[float], true: Sequence[float], ties: str) -> float | None:
-    support = {j for j, value in enumerate(true) if value != 0}
+    support = {j for j, value in enumerate(true) if value > 0}
     if len(support) in (0, len(true)):
         return None
     shares = [len(chosen & support) / len(chosen) for chosen in largest(claimed, len(support), ties)]

@@ -45,7 +45,7 @@ def test_sums_of_cells_are_exact_where_float32_is_not() -> None:
     assert cell_sums(values, torch.tensor([0, 0, 1, 0])).tolist() == [[1.0, 1.0], [5.0, 2.0]]
 
 
-def test_levels_join_what_steps_of_rounding_connect() -> None:
+def test_levels_join_what_lies_within_rounding_and_no_chain_of_small_steps() -> None:
     values = torch.tensor([[3.0, 1.0, 1.2, 2.0, 1.4], [5.0, 5.0, 5.0, 5.0, 5.0]])
-    assert levels(values, torch.tensor([0.25, 0.0])).tolist() == [[2, 0, 0, 1, 0], [0, 0, 0, 0, 0]]
+    assert levels(values, torch.tensor([0.25, 0.0])).tolist() == [[3, 0, 0, 2, 1], [0, 0, 0, 0, 0]]
     assert levels(values, torch.tensor([0.1, 9.0])).tolist() == [[4, 0, 1, 3, 2], [0, 0, 0, 0, 0]]

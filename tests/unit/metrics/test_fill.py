@@ -78,7 +78,7 @@ def test_an_unknown_canvas_is_told_with_the_known_ones() -> None:
 
 @pytest.mark.parametrize("metric", [Completeness(), Soundness(), Road(), Deletion(canvas="impute"), Ids(canvas="blur")])
 def test_tables_have_no_neighbours_to_impute_from(metric: Any) -> None:
-    with pytest.raises(NotApplicable, match=r"images.*write canvas='mean'"):
+    with pytest.raises(NotApplicable, match=r"images.*write canvas='zero', or 'mean'"):
         metric(Trial(table_scene(2), numbers(2, 2, 10)))
 
 

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import spearmanr
+from torch import nn
 
 from assay.core.evidence import mean_score
-from assay.core.features import Pixels
-from assay.core.trial import Trial
+from assay.core.features import Columns, Pixels
+from assay.core.question import Question
+from assay.core.setting import Samples, Setting
+from assay.core.trial import Scene, Trial
 from assay.metrics.single_deletion import SingleDeletion
 from oracles.metrics.checks_cells import pictures, size_agrees
 from oracles.metrics.scenes import numbers
@@ -52,3 +55,18 @@ def test_constant_maps_are_counted_and_never_averaged() -> None:
     score = mean_score(evidence)
     assert (score.count, score.defined) == (3, 2)
     assert score.value == pytest.approx((evidence["value"][0] + evidence["value"][2]) / 2)
+
+
+def test_many_cells_with_small_differences_are_told_apart() -> None:
+    weights = torch.linspace(0, 0.1, 1000)
+    layer = nn.Linear(1000, 1)
+    with torch.no_grad():
+        layer.weight.copy_(weights[None])
+        layer.bias.fill_(10.0)
+    question = Question("value", 1.0, "zero", "label")
+    setting = Setting(layer, Columns.plain(1000), "table", question, outputs="value")
+    x = torch.ones(2, 1000)
+    scene = Scene(setting, Samples(x, torch.zeros(2).long(), None, (0, 1)), question, torch.zeros(2).long(), ("m", 0))
+    found = SingleDeletion()(Trial(scene, weights.expand(2, -1)))
+    assert found.defined.all()
+    assert found["value"].min() > 0.99

@@ -10,7 +10,7 @@ from torch import Generator, Tensor, nn
 from assay.core.setting import Recipe, Setting
 from assay.environments.cifar import Cifar
 from assay.environments.tabular_rule import TabularRule
-from assay.train.fit import fit
+from assay.train.fit import cut, fit
 from assay.train.networks import initialise, mlp
 from assay.train.stacked import fit_stacked
 
@@ -103,3 +103,23 @@ def test_a_recipe_trains_many_as_it_trains_one_and_keeps_them_as_tensors(kind: s
         assert not back.training
         assert not any(number.requires_grad for number in back.parameters())
     assert not torch.allclose(found[0](x[0]), found[1](x[0]))
+
+
+def test_a_single_last_row_goes_with_those_before() -> None:
+    assert [part.tolist() for part in cut(torch.arange(9), 4)] == [[0, 1, 2, 3], [4, 5, 6, 7, 8]]
+    assert [part.shape[-1] for part in cut(torch.arange(10).expand(2, -1), 4)] == [4, 4, 2]
+    assert [part.tolist() for part in cut(torch.arange(1), 4)] == [[0]]
+
+
+def test_dropout_draws_from_the_given_seed_and_not_from_the_global_stream() -> None:
+    found = []
+    for seed in (1, 2):
+        network, random = begun(3, (8,))
+        model = nn.Sequential(nn.Dropout(0.5), network)
+        with torch.random.fork_rng():
+            torch.random.set_rng_state(Generator().manual_seed(seed).get_state())
+            before = torch.random.get_rng_state()
+            fit(model, ROWS[0], LABEL, 2, 16, 1e-2, random)
+            assert torch.equal(before, torch.random.get_rng_state())
+        found.append(model(ROWS[0]))
+    assert torch.equal(found[0], found[1])
