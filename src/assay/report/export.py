@@ -57,12 +57,17 @@ SCORES: Mapping[str, str] = {
     "key": "string",  # of the score
 }
 CURVES: Mapping[str, str] = {
+    "study": "string",
     "environment": "string",
     "method": "string",
     "metric": "string",
+    "point": "Int64",  # along the curve: x need not rise
     "x": "Float64",
     "y": "Float64",
+    "x_axis": "string",  # what is drawn, as the metric's card says
+    "y_axis": "string",
 }
+SET = "judged as a set: the scores have its value"
 
 
 def write(store: Store, path: Path) -> int:
@@ -162,7 +167,8 @@ def _sample_rows(evidence: Evidence, start: int, stop: int) -> Iterator[dict[str
     values = evidence.rows.get("value")
     for index, defined in enumerate(evidence.defined[: max(0, stop - start)]):
         value = float(values[index]) if values is not None and defined else None  # type: ignore[arg-type]
-        yield {"sample": start + index, "value": value, "defined": bool(defined), "status": "ok", "reason": ""}
+        reason = "" if values is not None else SET
+        yield {"sample": start + index, "value": value, "defined": bool(defined), "status": "ok", "reason": reason}
 
 
 def _score_rows(reading: Reading) -> Iterator[dict[str, Any]]:
@@ -172,8 +178,12 @@ def _score_rows(reading: Reading) -> Iterator[dict[str, Any]]:
 
 
 def _curve_rows(reading: Reading) -> Iterator[dict[str, Any]]:
+    metrics = by_label(reading.run, "metrics")
     for row in reading.run.data["rows"]:
         names = {name: row[name] for name in ("environment", "method", "metric")}
         curve = reading.curve(row)
         if curve is not None:
-            yield from ({**names, "x": float(x), "y": float(y)} for x, y in zip(*curve, strict=True))
+            x_axis, y_axis = metrics[row["metric"]].card.get("axes", ("", ""))
+            common = {"study": reading.study["name"], **names, "x_axis": x_axis, "y_axis": y_axis}
+            for point, (x, y) in enumerate(zip(*curve, strict=True)):
+                yield {**common, "point": point, "x": float(x), "y": float(y)}
