@@ -30,7 +30,7 @@ from assay.execute.trial import fit, pose, promise
 from assay.report.board import Result, result
 from assay.store.store import Store
 from assay.study.shelf import find
-from assay.study.study import Study
+from assay.study.study import METHODS, METRICS, Study
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 # A process of somebody else's: its allocator hands large buffers back to the system after every call, so that many
 # small calls are up to five times faster than few large ones. (Our own processes keep pages: core/pages.py.)
 HERE = Machine(memory=2**26)
-METHODS = ("gradient", "input_x_gradient", "integrated_gradients", "smoothed(of=gradient())", "random_map")
-METRICS = ("insertion", "deletion", "sensitivity_n", "single_deletion")
 Array = npt.NDArray[np.generic]
 
 

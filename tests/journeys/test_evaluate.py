@@ -229,6 +229,13 @@ def test_where_nothing_can_be_scored_the_command_says_so(data, tmp_path):
     assert "Nothing could be scored" in found.output
 
 
+def test_labels_that_are_no_classes_are_told_before_anything_runs(tmp_path):
+    np.savez(tmp_path / "d.npz", x=rows().numpy(), y=np.full(12, 7))
+    found = command("--model", "yours:linear", "--data", tmp_path / "d.npz", "--store", tmp_path / "st")
+    assert "y holds class 7, and the model has outputs 0 to 2" in str(found.exception)
+    assert not (tmp_path / "st").exists()
+
+
 def test_rows_that_change_in_a_process_are_read_again(tmp_path):
     path = tmp_path / "d.npy"
     values = []

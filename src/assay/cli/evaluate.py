@@ -10,10 +10,8 @@ import typer
 from assay.cli.options import Device, Dtype, Json, Memory, Threads, Workers, machine, seed_list, worker_count
 from assay.core.spec import Spec
 from assay.study.file import read
-from assay.study.study import Study
+from assay.study.study import METHODS, METRICS, Study
 
-METHODS = ["gradient", "input_x_gradient", "integrated_gradients", "smoothed(of=gradient())", "random_map"]
-METRICS = ["insertion", "deletion", "sensitivity_n", "single_deletion"]
 LARGEST = 64  # samples in a block
 
 

@@ -68,6 +68,8 @@ class Own:
         x = sound_rows("x", _floats(arrays["x"]))
         features_of(x)  # says what shape is meant before a model stumbles over another
         outputs_of(model, x, self.outputs)
+        if "y" in arrays:
+            self._labels_of(x, arrays["y"])
         question = Question(default_readout(self.outputs, self.readout), 1.0, self.baseline, self.target)
         return own_setting(model, x, question, self.outputs, self._reference(arrays, x))
 

@@ -11,6 +11,9 @@ from assay.core.spec import Spec
 
 SAMPLES = 16
 BLOCK = 8
+# What a model of somebody's own is tried with, unless they say otherwise.
+METHODS = ["gradient", "input_x_gradient", "integrated_gradients", "smoothed(of=gradient())", "random_map"]
+METRICS = ["insertion", "deletion", "sensitivity_n", "single_deletion"]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 import torch
@@ -39,9 +40,22 @@ def fit(
     ``augment`` draws from it) only; layers that draw from global streams, such as dropout, find one that begins with
     its seed. The last batch of an epoch may be smaller. Fine-tuning is the same call on a trained model.
     """
-    with torch.random.fork_rng():
-        torch.random.set_rng_state(Generator().manual_seed(generator.initial_seed()).get_state())
-        _fit(model, x, label, epochs, batch, lr, generator, progress, optimiser, schedule, augment)
+    with _own_stream(generator):
+        model.train().requires_grad_()
+        stepper = optimiser(list(model.parameters()), lr=lr)
+        for epoch in range(epochs):
+            if schedule is not None:
+                for group in stepper.param_groups:
+                    group["lr"] = lr * schedule(epoch)
+            order = torch.randperm(len(x), generator=generator).to(x.device)
+            losses = []
+            for rows in cut(order, batch):
+                seen = x[rows] if augment is None else augment(x[rows], generator)
+                losses.append(_step(model, stepper, seen, label[rows]))
+            if progress is not None:
+                progress(epoch, torch.stack(losses).mean().item())
+        stepper.zero_grad()
+        model.eval().requires_grad_(False)
 
 
 def cut(order: Tensor, batch: int) -> tuple[Tensor, ...]:
@@ -52,34 +66,12 @@ def cut(order: Tensor, batch: int) -> tuple[Tensor, ...]:
     return parts
 
 
-def _fit(
-    model: nn.Module,
-    x: Tensor,
-    label: Tensor,
-    epochs: int,
-    batch: int,
-    lr: float,
-    generator: Generator,
-    progress: Progress | None,
-    optimiser: Optimiser,
-    schedule: Schedule | None,
-    augment: Augment | None,
-) -> None:
-    model.train().requires_grad_()
-    stepper = optimiser(list(model.parameters()), lr=lr)
-    for epoch in range(epochs):
-        if schedule is not None:
-            for group in stepper.param_groups:
-                group["lr"] = lr * schedule(epoch)
-        order = torch.randperm(len(x), generator=generator).to(x.device)
-        losses = []
-        for rows in cut(order, batch):
-            seen = x[rows] if augment is None else augment(x[rows], generator)
-            losses.append(_step(model, stepper, seen, label[rows]))
-        if progress is not None:
-            progress(epoch, torch.stack(losses).mean().item())
-    stepper.zero_grad()
-    model.eval().requires_grad_(False)
+@contextmanager
+def _own_stream(generator: Generator) -> Iterator[None]:
+    """The global stream begins with the generator's seed, and is afterwards where it was."""
+    with torch.random.fork_rng():
+        torch.random.set_rng_state(Generator().manual_seed(generator.initial_seed()).get_state())
+        yield
 
 
 def _step(model: nn.Module, optimiser: torch.optim.Optimizer, x: Tensor, label: Tensor) -> Tensor:
