@@ -221,6 +221,11 @@ def test_a_metric_without_a_direction_ranks_nobody(data, tmp_path):
     assert "yours:size" in found
     assert "↑" not in found
     assert "↓" not in found
+    for name in ("out.md", "out.tex", "out.csv"):
+        assert CliRunner().invoke(app, ["export", str(tmp_path / "st"), "-o", str(tmp_path / name)]).exit_code == 0
+    assert CliRunner().invoke(app, ["report", str(tmp_path / "st")]).exit_code == 0
+    page = (tmp_path / "st" / "report" / "index.html").read_text()
+    assert "does not say which way is better" in page
 
 
 def test_where_nothing_can_be_scored_the_command_says_so(data, tmp_path):

@@ -59,8 +59,8 @@ class Component:
     def facts(self) -> dict[str, str]:
         """What else the card says."""
         found = {name: _plain(value) for name, value in self.card.items() if name not in _DESCRIBED}
-        if self.kind == "metrics":
-            found["better"] = "higher" if self.card.get("higher_is_better", True) else "lower"
+        if self.kind == "metrics" and self.arrow:
+            found["better"] = "higher" if self.card["higher_is_better"] else "lower"
         return found
 
 
