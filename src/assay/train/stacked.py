@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Generator, Tensor, nn
-from torch.nn.functional import cross_entropy
 
+from assay.train.adam import FlatAdam
 from assay.train.fit import cut
+
+STACK_BYTES = 4_000_000  # that the numbers of a stack may take on a CPU: larger ones leave its cache between two uses
 
 
 def fit_stacked(
@@ -32,47 +34,13 @@ def fit_stacked(
     evaluation mode.
     """
     layers = [_linear_layers(network) for network in networks]
-    stacks = [_Stack([own[depth] for own in layers]) for depth in range(len(layers[0]))]
-    stepper = torch.optim.Adam([tensor for stack in stacks for tensor in (stack.weight, stack.bias)], lr=lr)
-    rooms: dict[int, _Room] = {}
-    flat = x.flatten(0, 1)
-    begins = torch.arange(len(x))[:, None] * x.shape[1]
+    size = _stack_size(layers[0], min(batch, len(label))) if x.device.type == "cpu" else len(networks)
     with torch.no_grad():
-        for _ in range(epochs):
-            for rows in _batches(len(label), batch, generators):
-                index = (rows + begins).to(x.device)
-                seen = flat.index_select(0, index.flatten()).view(*rows.shape, -1)
-                if rows.shape[1] not in rooms:
-                    rooms[rows.shape[1]] = _Room(stacks, rows.shape[1])
-                _gradients(stacks, rooms[rows.shape[1]], seen, label[rows.to(label.device)])
-                stepper.step()
-        for stack in stacks:
-            stack.hand_back()
+        for begin in range(0, len(networks), size):
+            part = slice(begin, begin + size)
+            _fit(layers[part], x[part], label, epochs, batch, lr, generators[part])
     for network in networks:
         network.eval().requires_grad_(False)
-
-
-class _Stack:
-    """The same layer of every network: weights (K, out, in), biases (K, 1, out), and room for their gradients."""
-
-    def __init__(self, layers: Sequence[nn.Linear]) -> None:
-        self.layers = layers
-        self.weight = torch.stack([layer.weight.detach() for layer in layers])
-        self.bias = torch.stack([layer.bias.detach()[None] for layer in layers])
-        self.weight.grad, self.bias.grad = torch.empty_like(self.weight), torch.empty_like(self.bias)
-
-    def forward(self, x: Tensor, answer: Tensor) -> Tensor:
-        return torch.baddbmm(self.bias, x, self.weight.transpose(1, 2), out=answer)
-
-    def backward(self, x: Tensor, slope: Tensor) -> None:
-        """Gradients of the layer's own numbers, from its input and the loss's slope at its output."""
-        torch.bmm(slope.transpose(1, 2), x, out=self.weight.grad)
-        torch.sum(slope, 1, keepdim=True, out=self.bias.grad)
-
-    def hand_back(self) -> None:
-        for layer, weight, bias in zip(self.layers, self.weight, self.bias, strict=True):
-            layer.weight.copy_(weight)
-            layer.bias.copy_(bias[0])
 
 
 def _linear_layers(network: nn.Sequential) -> list[nn.Linear]:
@@ -84,44 +52,106 @@ def _linear_layers(network: nn.Sequential) -> list[nn.Linear]:
     return linear
 
 
-def _batches(count: int, batch: int, generators: Sequence[Generator]) -> Iterator[Tensor]:
-    """One epoch: row numbers (K, batch), every network's own order cut as ``fit`` cuts it."""
-    orders = torch.stack([torch.randperm(count, generator=generator) for generator in generators])
-    yield from cut(orders, batch)
+def _stack_size(layers: Sequence[nn.Linear], rows: int) -> int:
+    """How many networks of these layers are trained at once: numbers with gradients and Adam's two means, answers
+    with their slopes."""
+    numbers = sum(4 * layer.weight.numel() + 2 * rows * layer.out_features for layer in layers)
+    return max(1, STACK_BYTES // (numbers * layers[0].weight.element_size()))
 
 
-class _Room:
-    """Buffers for one size of batch: what layers but the last answer, and the loss's slope there.
-
-    Made once: together they are larger than what an allocator keeps at hand, and clearing new pages for every step
-    takes as long as the arithmetic.
-    """
-
-    def __init__(self, stacks: Sequence[_Stack], rows: int) -> None:
-        widths = [stack.weight.shape[:2] for stack in stacks]
-        self.answers = [stacks[0].weight.new_empty(models, rows, width) for models, width in widths]
-        self.slopes = [torch.empty_like(answer) for answer in self.answers[:-1]]
-
-
-def _gradients(stacks: Sequence[_Stack], room: _Room, x: Tensor, label: Tensor) -> None:
-    """Each network's gradient of its mean cross entropy over rows (K, batch, d), by hand."""
-    seen = [x]
-    for stack, answer in zip(stacks, room.answers, strict=True):
-        seen.append(stack.forward(seen[-1], answer))
-        if stack is not stacks[-1]:
-            answer.relu_()
-    slope = _loss_slope(seen.pop(), label)
-    for depth in reversed(range(len(stacks))):
-        stacks[depth].backward(seen[depth], slope)
-        if depth:
-            slope = torch.bmm(slope, stacks[depth].weight, out=room.slopes[depth - 1])
-            slope.mul_(seen[depth].sign_())  # 1 where the ReLU let pass, else 0
+def _fit(
+    layers: Sequence[Sequence[nn.Linear]],
+    x: Tensor,
+    label: Tensor,
+    epochs: int,
+    batch: int,
+    lr: float,
+    generators: Sequence[Generator],
+) -> None:
+    stack = _Stack(layers)
+    stepper = FlatAdam(stack.numbers, stack.slopes, lr)
+    for _ in range(epochs):
+        for seen, wanted in _batches(x, label, stack.classes, batch, generators):
+            stack.differentiate(seen, wanted)
+            stepper.step()
+    stack.hand_back()
 
 
-def _loss_slope(logits: Tensor, label: Tensor) -> Tensor:
-    """Of each network's mean cross entropy, at its logits (K, batch, classes)."""
-    logits = logits.detach().requires_grad_()
-    with torch.enable_grad():
-        loss = cross_entropy(logits.flatten(0, 1), label.flatten(), reduction="sum") / label.shape[1]
-    (slope,) = torch.autograd.grad(loss, logits)
-    return slope
+def _batches(
+    x: Tensor, label: Tensor, classes: int, batch: int, generators: Sequence[Generator]
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """One epoch: rows (K, batch, d) in every network's own order, cut as ``fit`` cuts it, and the slope of the mean
+    cross entropy at log probabilities (K, batch, classes), which does not depend on the network."""
+    orders = torch.stack([torch.randperm(len(label), generator=generator) for generator in generators]).to(x.device)
+    begins = torch.arange(len(x), device=x.device)[:, None] * len(label)
+    rows = x.flatten(0, 1).index_select(0, (orders + begins).flatten()).view_as(x)
+    wanted = x.new_zeros(*orders.shape, classes).scatter_(2, label.to(x.device)[orders][:, :, None], -1)
+    sizes = [part.shape[-1] for part in cut(orders, batch)]
+    for seen, slope in zip(rows.split(sizes, dim=1), wanted.split(sizes, dim=1), strict=True):
+        yield seen, slope / slope.shape[1]
+
+
+class _Stack:
+    """K networks of one shape. The k-th's weights of a layer are ``weight[k]`` of (K, out, in), its biases ``bias[k]``
+    of (K, 1, out); all of them are views of the flat ``numbers``, their gradients of the flat ``slopes``."""
+
+    def __init__(self, networks: Sequence[Sequence[nn.Linear]]) -> None:
+        self.networks = networks
+        tensors = [tensor for layer in zip(*networks, strict=True) for tensor in _stacked(layer)]
+        self.numbers = torch.cat([tensor.flatten() for tensor in tensors])
+        self.slopes = torch.empty_like(self.numbers)
+        self.weights, self.biases = _views(self.numbers, tensors)
+        self.weight_slopes, self.bias_slopes = _views(self.slopes, tensors)
+        self.classes = self.biases[-1].shape[-1]
+        self.rooms: dict[int, tuple[list[Tensor], list[Tensor]]] = {}
+
+    def room(self, rows: int) -> tuple[list[Tensor], list[Tensor]]:
+        """For one size of batch: what layers answer, and the loss's slope there.
+
+        Made once: together they are larger than what an allocator keeps at hand, and clearing new pages for every
+        step takes as long as the arithmetic.
+        """
+        if rows not in self.rooms:
+            answers = [bias.new_empty(len(bias), rows, bias.shape[-1]) for bias in self.biases]
+            self.rooms[rows] = answers, [torch.empty_like(answer) for answer in answers[:-1]]
+        return self.rooms[rows]
+
+    def differentiate(self, x: Tensor, wanted: Tensor) -> None:
+        """Set ``slopes`` to each network's gradient of its mean cross entropy over rows (K, batch, d), by hand."""
+        answers, rooms = self.room(x.shape[1])
+        for before, answer, weight, bias in zip([x, *answers[:-1]], answers, self.weights, self.biases, strict=True):
+            torch.baddbmm(bias, before, weight.transpose(1, 2), out=answer)
+            if answer is not answers[-1]:
+                answer.relu_()
+        slope = _through_softmax(answers[-1], wanted)
+        for depth in reversed(range(len(answers))):
+            before = answers[depth - 1] if depth else x
+            torch.bmm(slope.transpose(1, 2), before, out=self.weight_slopes[depth])
+            torch.sum(slope, 1, keepdim=True, out=self.bias_slopes[depth])
+            if depth:
+                slope = torch.bmm(slope, self.weights[depth], out=rooms[depth - 1])
+                slope.mul_(before.sign_())  # 1 where the ReLU let pass, else 0
+
+    def hand_back(self) -> None:
+        for index, network in enumerate(self.networks):
+            for layer, weight, bias in zip(network, self.weights, self.biases, strict=True):
+                layer.weight.copy_(weight[index])
+                layer.bias.copy_(bias[index, 0])
+
+
+def _stacked(layers: Sequence[nn.Linear]) -> tuple[Tensor, Tensor]:
+    return torch.stack([layer.weight for layer in layers]), torch.stack([layer.bias[None] for layer in layers])
+
+
+def _views(flat: Tensor, like: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+    """Weights and biases, which take turns in ``like``, as parts of one flat tensor."""
+    parts = flat.split([tensor.numel() for tensor in like])
+    shaped = [part.view(tensor.shape) for part, tensor in zip(parts, like, strict=True)]
+    return shaped[::2], shaped[1::2]
+
+
+def _through_softmax(logits: Tensor, slope: Tensor) -> Tensor:
+    """The loss's slope at logits, from the one at log probabilities."""
+    chances = torch.log_softmax(logits, -1)
+    found: Tensor = torch.ops.aten._log_softmax_backward_data(slope, chances, -1, logits.dtype)
+    return found
