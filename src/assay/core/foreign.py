@@ -14,18 +14,20 @@ from typing import Any
 
 from assay.core.cards import COMPUTED, REQUIRED, Card, Param, read_file
 from assay.core.errors import SpecError, suggest
-from assay.core.sources import source_digest
+from assay.core.imported import as_imported
+from assay.core.sources import State, is_installed, source_digest, source_files, source_state
 
 
 def foreign_card(kind: str, target: str, name: str) -> Card:
     """The card of ``module:attr``, from the module's source where the class stands there."""
     path = _source_path(target.partition(":")[0], target)
-    return _read(kind, target, name, path, path.stat().st_mtime_ns)
+    return _read(kind, target, name, path, source_state(path))
 
 
 @cache
-def _read(kind: str, target: str, name: str, path: Path, _changed: int) -> Card:
-    """Once per state of the file: every key of every block asks for it."""
+def _read(kind: str, target: str, name: str, path: Path, state: State) -> Card:
+    """Once per state of its files: every key of every block asks for it."""
+    as_imported(file for file, *_ in state if not is_installed(file))
     module, _, attr = target.partition(":")
     read = read_file(kind, path, module, name, attr) if path.suffix == ".py" else None
     if read is not None:
@@ -49,6 +51,11 @@ def code_digest(target: str) -> str:
     if ":" not in target:
         raise SpecError(f"'{target}' names no code: write module:attr.")
     path = _source_path(target.partition(":")[0], target)
+    return _code_digest(target, path, source_state(path))
+
+
+@cache
+def _code_digest(target: str, path: Path, _state: State) -> str:
     return _source_digest(load(target), path)
 
 
@@ -83,6 +90,9 @@ def load(target: str) -> Any:
         raise SpecError(f"cannot import '{name}' of '{target}': it needs '{error.name}', which is missing.") from error
     except Exception as error:
         raise SpecError(f"cannot import '{name}' of '{target}': {type(error).__name__}: {error}") from error
+    file = Path(vars(module).get("__file__") or "")
+    if not (name.startswith("assay.") or is_installed(file)) and file.is_file():
+        as_imported(source_files(file))
     if not hasattr(module, attr):
         raise SpecError(f"module '{name}' has no '{attr}'.{suggest(attr, vars(module))}")
     return getattr(module, attr)

@@ -37,8 +37,9 @@ class Own:
     there are is an error. Images are ``(N, channels, height, width)``, tables ``(N, columns)``. Without labels the
     model's own predictions stand for them: accuracy is then agreement with the intact model.
 
-    The model is used frozen, in evaluation mode and in float32. Its source, the weights and the data are in the keys:
-    when they change, results are computed again. A file that the code reads by itself is not.
+    The model is used frozen, in evaluation mode and in float32. Its source, with your modules that it imports, the
+    weights and the data are in the keys: when they change, results are computed again. A file that the code reads by
+    itself is not.
     """
 
     modality: ClassVar[str] = "image or table"

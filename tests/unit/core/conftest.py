@@ -23,15 +23,20 @@ class Modules:
         importlib.invalidate_caches()
         return path
 
+    def restart(self):
+        """Forget what was imported, as a new process would."""
+        for name, module in list(sys.modules.items()):
+            if str(self.folder) in str(getattr(module, "__file__", "")):
+                del sys.modules[name]
+
 
 @pytest.fixture
 def modules(tmp_path, monkeypatch):
-    before = set(sys.modules)
     monkeypatch.syspath_prepend(str(tmp_path))
-    yield Modules(tmp_path)
-    for name in set(sys.modules) - before:
-        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # files change faster than their times of change
+    found = Modules(tmp_path)
+    yield found
+    found.restart()
 
 
 @pytest.fixture

@@ -58,6 +58,7 @@ def test_a_change_in_the_parent_is_a_change(modules):
     modules.write("inheriting", CHILD)
     before = identity("metrics", full("inheriting:Child", "metrics"))
     path.write_text(path.read_text() + "# changed\n")
+    modules.restart()
     assert identity("metrics", full("inheriting:Child", "metrics")) != before
 
 
@@ -126,6 +127,7 @@ def test_a_partial_is_known_by_the_file_of_its_function(modules):
     )
     before = card("methods", "partial_module:f").source
     path.write_text(path.read_text() + "# changed\n")
+    modules.restart()
     assert card("methods", "partial_module:f").source != before
 
 

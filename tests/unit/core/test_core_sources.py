@@ -98,6 +98,65 @@ def test_an_identity_tells_the_revision_of_every_component_inside(modules):
     assert first["params"]["of"]["revision"] != second["params"]["of"]["revision"]
 
 
+PROJECT = {
+    "proj.entry": "from proj.inner import layers\nfrom . import CONSTANT\nimport beside\nimport torch, json\n",
+    "proj.__init__": "CONSTANT = 1\n",
+    "proj.inner.layers": "def f():\n    from ..late import g\n",  # inner is a namespace: it has no __init__.py
+    "proj.late": "import proj.entry  # in a circle\n",
+    "beside": "import lib.deep\n",
+    "lib.__init__": "",
+    "lib.deep": "x = 1\n",
+    "unrelated": "x = 1\n",
+}
+
+
+@pytest.mark.parametrize("changed", PROJECT)
+def test_a_digest_of_your_file_changes_with_your_files_below_it(modules, changed):
+    paths = {name: modules.write(name, text) for name, text in PROJECT.items()}
+    before = source_digest(paths["proj.entry"])
+    assert source_digest(paths["proj.entry"]) == before
+    paths[changed].write_text(PROJECT[changed] + "# changed\n")
+    assert (source_digest(paths["proj.entry"]) == before) == (changed == "unrelated")
+
+
+def test_a_file_that_comes_to_be_imported_counts(modules):
+    entry, late = modules.write("entry", "x = 1\n"), modules.write("late", "y = 1\n")
+    before = source_digest(entry)
+    entry.write_text("import late\n")
+    between = source_digest(entry)
+    late.write_text("y = 2\n")
+    assert len({before, between, source_digest(entry)}) == 3
+
+
+def test_of_a_broken_file_below_the_content_counts(modules):
+    entry, broken = modules.write("entry", "import broken\n"), modules.write("broken", "def (:\n")
+    before = source_digest(entry)
+    broken.write_text("def ):\n")
+    assert source_digest(entry) != before
+
+
+def test_what_is_installed_counts_with_its_version_and_is_not_searched(modules, monkeypatch):
+    monkeypatch.setattr(sources, "_INSTALLED", [modules.folder / "site"])
+    monkeypatch.syspath_prepend(str(modules.folder / "site"))
+    inside, below = modules.write("site.far.inside", "import far.below\n"), modules.write("site.far.below", "x = 1\n")
+    mine = modules.write("mine", "import far.inside\n")
+    versions = {"far": "1.0"}
+    monkeypatch.setattr(sources, "_version_of", versions.get)
+    before = source_digest(inside), source_digest(mine)
+    below.write_text("x = 2\n")
+    assert (source_digest(inside), source_digest(mine)) == before
+    versions["far"] = "1.1"
+    assert source_digest(inside) != before[0]
+    assert source_digest(mine) == before[1]
+
+
+@pytest.mark.parametrize(("module", "known"), [("torch", "2."), ("sklearn", "scikit-learn 1."), ("nobodys", "")])
+def test_a_module_s_version_is_that_of_the_distribution_that_brought_it(module, known):
+    found = sources._version_of(module)
+    assert found.startswith(known)
+    assert bool(found) == bool(known)
+
+
 def test_an_identity_holds_the_content_of_a_file_and_not_its_path(tmp_path):
     first, second = tmp_path / "a.npz", tmp_path / "b.npz"
     first.write_bytes(b"one")

@@ -1,0 +1,136 @@
+"""A file that was edited after its import is refused until what runs is what can be read."""
+
+import importlib
+import sys
+
+import pytest
+
+from assay.core.errors import SpecError
+from assay.core.foreign import code_digest, load
+from assay.core.imported import as_imported
+from assay.core.registry import identity, resolve
+from assay.core.spec import Spec
+
+HELPER = "FACTOR = 1\n\ndef times(x):\n    return FACTOR * x\n"
+METHOD = """
+from dataclasses import dataclass
+from functools import cache
+import helper
+
+@dataclass(frozen=True)
+class Mine:
+    k: int = 1
+
+    def __call__(self, query):
+        return [helper.times(part) for part in query]
+
+    @property
+    def a(self): return 1
+
+    @staticmethod
+    def b(): return (lambda: 2)()
+
+    @classmethod
+    def c(cls): return {i for i in range(3)}
+
+    class Inner:
+        def d(self): return 4
+
+@cache
+def e():
+    def f(): return 5
+    return f
+
+g = e()
+"""
+
+
+@pytest.fixture
+def files(modules):
+    return {"helper": modules.write("helper", HELPER), "mine": modules.write("mine", METHOD)}
+
+
+def asked():
+    return identity("methods", resolve("methods", Spec.parse("mine:Mine")))
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_what_was_not_touched_is_fine_as_often_as_it_is_asked(files):
+    first = asked()
+    load("mine:Mine")
+    assert asked() == asked() == first
+    load("mine:Mine")
+
+
+@pytest.mark.parametrize("name", ["helper", "mine"])
+@pytest.mark.parametrize("question", [asked, lambda: load("mine:Mine"), lambda: code_digest("mine:Mine")])
+def test_an_edit_after_the_import_is_refused_until_a_restart(files, modules, name, question):
+    load("mine:Mine")
+    files[name].write_text(files[name].read_text() + "LATE = 1\n")
+    for _ in range(2):
+        with pytest.raises(SpecError, match=rf"{name}\.py' has changed since Python imported it.*Restart Python"):
+            question()
+    modules.restart()
+    question()
+
+
+def test_an_edit_before_the_import_is_fine(files):
+    before = asked()  # reads, does not import
+    edit(files["mine"], "k: int = 1", "k: int = 2")
+    assert asked() != before
+    assert load("mine:Mine")().k == 2
+
+
+def test_a_reload_is_as_good_as_a_restart(files):
+    before = asked()
+    load("mine:Mine")
+    edit(files["helper"], "FACTOR = 1", "FACTOR = 2")
+    with pytest.raises(SpecError, match=r"importlib\.reload on 'helper'"):
+        asked()
+    importlib.reload(sys.modules["helper"])
+    assert asked() != before
+
+
+def test_an_edit_taken_back_is_no_edit(files):
+    before = asked()
+    load("mine:Mine")
+    edit(files["mine"], "return 1", "return 9")
+    edit(files["mine"], "return 9", "return 1")
+    assert asked() == before
+
+
+@pytest.mark.parametrize("old", ["return [helper", "return 1", "(lambda: 2)", "range(3)", "k: int = 1\n", "return 5"])
+def test_what_was_imported_and_edited_before_we_saw_it_is_known_by_its_functions(files, old):
+    import mine  # noqa: F401  # type: ignore[import-not-found]
+
+    new = {"k: int = 1\n": "k: int = 1\n    j: int = 2\n"}.get(old, old.translate(str.maketrans("135(", "246[")))
+    edit(files["mine"], old, new if new != old else "return list(helper")
+    with pytest.raises(SpecError, match="has changed"):
+        load("mine:Mine")
+
+
+def test_a_comment_at_the_end_leaves_functions_as_they_were(files):
+    import mine  # noqa: F401  # type: ignore[import-not-found]
+
+    files["mine"].write_text(METHOD + "# a comment\n")
+    load("mine:Mine")
+
+
+def test_a_file_that_no_longer_parses_is_not_what_was_imported(files):
+    import mine  # noqa: F401  # type: ignore[import-not-found]
+
+    files["mine"].write_text("def (:\n")
+    with pytest.raises(SpecError, match="has changed"):
+        as_imported([files["mine"]])
+
+
+def test_modules_that_a_test_runner_compiled_its_own_way_are_left_alone():
+    from pathlib import Path
+
+    as_imported([Path(__file__)])
+    load(f"{__name__}:edit")
