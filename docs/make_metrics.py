@@ -47,7 +47,7 @@ def _entry(card: Card) -> str:
     doc = "\n".join(line.removeprefix("    ") for line in card.doc.splitlines()).replace("``", "`")
     low, high = card.fact("range")
     facts = {
-        "better": "higher" if card.fact("higher_is_better") else "lower",
+        "better": ("higher" if card.fact("higher_is_better") else "lower") + _whose(card),
         "range": f"{low:g} to {'no bound' if high > 1e300 else f'{high:g}'}",
         "ideal": f"{card.fact('ideal'):g}",
         "invariant to": ", ".join(card.fact("invariant")) or "nothing",
@@ -57,6 +57,10 @@ def _entry(card: Card) -> str:
     }
     told = "; ".join(f"*{name}* {value}" for name, value in facts.items())
     return f"### {card.name}\n\n{doc}\n\n{told}.\n"
+
+
+def _whose(card: Card) -> str:
+    return " (two models are more alike; no method is better for it)" if card.fact("about", "") == "models" else ""
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ class AttributionDifference:
     stretch: bool = True  # every map to 0..1; False: as they are
 
     higher_is_better: ClassVar[bool] = False
+    about: ClassVar[str] = "models"  # a method is not better for it
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 0.0
     needs: ClassVar[tuple[str, ...]] = ("method", "sibling")

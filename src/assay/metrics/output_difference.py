@@ -30,6 +30,7 @@ class OutputDifference:
     temperature: float | None = None  # of probabilities; None: as the environment asks
 
     higher_is_better: ClassVar[bool] = False
+    about: ClassVar[str] = "models"  # a method is not better for it
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 0.0
     needs: ClassVar[tuple[str, ...]] = ("sibling",)

@@ -39,6 +39,7 @@ class TopImages:
     pool: Literal["mean", "max"] = "mean"  # over a channel's places
 
     higher_is_better: ClassVar[bool] = True
+    about: ClassVar[str] = "models"  # a method is not better for it
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 1.0
     needs: ClassVar[tuple[str, ...]] = ("sibling",)

@@ -89,11 +89,20 @@ def result(store: Store) -> Result:
 
 
 def higher_is_better(run: Record, metric: str) -> bool | None:
-    """The direction a metric's card declares; None where it declares none: then nothing is ranked by it."""
-    entry = next(entry for entry in run.data["study"]["metrics"] if entry["label"] == metric)
-    name = str(entry["spec"]).partition("(")[0]
-    found = run.data["cards"][f"metrics/{name}"].get("higher_is_better")
+    """The direction a metric's card declares; None where it declares none."""
+    found = _card(run, metric).get("higher_is_better")
     return None if found is None else bool(found)
+
+
+def _ranks_methods(run: Record, metric: str) -> bool:
+    """Whether better values mean a better method: a direction is known, and it is not about models."""
+    return higher_is_better(run, metric) is not None and _card(run, metric).get("about") != "models"
+
+
+def _card(run: Record, metric: str) -> Mapping[str, Any]:
+    entry = next(entry for entry in run.data["study"]["metrics"] if entry["label"] == metric)
+    found: Mapping[str, Any] = run.data["cards"][f"metrics/{str(entry['spec']).partition('(')[0]}"]
+    return found
 
 
 def arrow(run: Record, metric: str, up: str = "↑", down: str = "↓") -> str:
@@ -105,11 +114,10 @@ def _board(run: Record, label: str, rows: Sequence[Mapping[str, str]], scores: M
     metrics = tuple(dict.fromkeys(row["metric"] for row in rows))
     methods = tuple(dict.fromkeys(row["method"] for row in rows))
     cells = {(row["method"], row["metric"]): _cell(row["key"], scores.get(row["key"])) for row in rows}
-    directions = {metric: higher_is_better(run, metric) for metric in metrics}
     ranked = {
-        metric: ranks({method: cells[method, metric].value for method in methods}, better)
-        for metric, better in directions.items()
-        if better is not None
+        metric: ranks({method: cells[method, metric].value for method in methods}, bool(higher_is_better(run, metric)))
+        for metric in metrics
+        if _ranks_methods(run, metric)
     }
     means = mean_ranks(ranked) if ranked else dict.fromkeys(methods)
     places = {metric: ranked.get(metric, dict.fromkeys(methods)) for metric in metrics}

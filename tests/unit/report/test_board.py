@@ -1,0 +1,44 @@
+"""What methods are ranked by."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from assay.report.board import Result, arrow, latest_run, result
+from assay.report.page import page
+from assay.store.store import Store
+
+
+def told(store: Store, **facts: Any) -> Result:
+    """The result, had sensitivity_n's card said this."""
+    run = latest_run(store)
+    data: dict[str, Any] = deepcopy(dict(run.data))
+    data["run"] = "9999"
+    card = data["cards"]["metrics/sensitivity_n"]
+    data["cards"]["metrics/sensitivity_n"] = {
+        name: value for name, value in (card | facts).items() if value is not None
+    }
+    store.put(replace(run, key="later", data=data))
+    return result(store)
+
+
+@pytest.mark.parametrize(("facts", "shown"), [({"about": "models"}, "↑"), ({"higher_is_better": None}, "")])
+def test_a_metric_about_models_or_without_a_direction_ranks_no_method(
+    fresh: Store, facts: dict[str, Any], shown: str
+) -> None:
+    before, after = result(fresh), told(fresh, **facts)
+    assert arrow(after.run, "sensitivity_n") == shown
+    for old, new in zip(before.boards, after.boards, strict=True):
+        for line in new.lines:
+            (was,) = (other for other in old.lines if other.method == line.method)
+            assert line.cells["sensitivity_n"].rank is None
+            assert line.cells["sensitivity_n"].value == was.cells["sensitivity_n"].value
+            assert line.cells["f1"].rank == was.cells["f1"].rank
+        assert any(line.cells["sensitivity_n"].rank is not None for line in old.lines)
+        mean = {line.method: line.mean_rank for line in new.lines}
+        assert mean != {line.method: line.mean_rank for line in old.lines}
+    page(fresh, fresh.root / "report")
