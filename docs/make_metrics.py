@@ -50,13 +50,19 @@ def _entry(card: Card) -> str:
         "better": ("higher" if card.fact("higher_is_better") else "lower") + _whose(card),
         "range": f"{low:g} to {'no bound' if high > 1e300 else f'{high:g}'}",
         "ideal": f"{card.fact('ideal'):g}",
-        "invariant to": ", ".join(card.fact("invariant")) or "nothing",
+        "invariant to": ", ".join(_kept(card)) or "nothing",
         "exact on linear models": "yes" if card.fact("exact_on_linear") else "no",
         "cost": card.fact("cost"),
         "source": card.fact("paper"),
     }
     told = "; ".join(f"*{name}* {value}" for name, value in facts.items())
     return f"### {card.name}\n\n{doc}\n\n{told}.\n"
+
+
+def _kept(card: Card) -> list[str]:
+    """Invariances, each with the parameters that cost it."""
+    lost = {kind: f" (not with {name}={value!r})" for name, value, kind in card.fact("varies", ())}
+    return [f"{kind}{lost.get(kind, '')}" for kind in card.fact("invariant")]
 
 
 def _whose(card: Card) -> str:

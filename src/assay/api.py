@@ -19,8 +19,9 @@ from assay.core.machine import Machine
 from assay.core.preflight import default_readout, outputs_of, sound_classes, sound_rows
 from assay.core.protocols import Environment, Method, Trained
 from assay.core.question import Question
+from assay.core.registry import card
 from assay.core.setting import Reference, Samples, Setting
-from assay.core.spec import Value
+from assay.core.spec import Spec, Value
 from assay.environments.own import own_setting
 from assay.evaluation import Evaluation, numbered, predictions
 from assay.evaluation import evaluate as judge_all
@@ -28,6 +29,7 @@ from assay.execute.run import run as run_study
 from assay.execute.trial import attribute as answer
 from assay.execute.trial import fit, pose, promise
 from assay.report.board import Result, result
+from assay.stats.faithfulness import verdict
 from assay.store.store import Store
 from assay.study.shelf import find
 from assay.study.study import METHODS, METRICS, Study
@@ -158,6 +160,9 @@ def assert_faithful(
     n: int = 16,
 ) -> None:
     """Fail, as a test does, when the environment refutes the method: its mean score is below gamma."""
+    if not card("metrics", Spec.parse(metric).name).fact("higher_is_better", True):
+        raise SpecError(f"'{metric}' is better when lower; the test needs a metric with a floor.")
     found = attribute(environment, method, n=n).score(metric)
     assert found.value is not None, f"{metric} is undefined on all {n} samples"
-    assert found.value >= gamma, f"refuted: {found} is below gamma = {gamma:g} on {environment}"
+    refuted = verdict(str(method), {str(environment): found.value}, gamma).refuted
+    assert not refuted, f"refuted: {found} is below gamma = {gamma:g} on {environment}"

@@ -141,6 +141,13 @@ class AnswersWrongWayRound(Answers):
     higher_is_better = True
 
 
+# declared_invariances
+
+
+class DeclaresTooMuch(Hits):
+    invariant = ("scale", "shift")
+
+
 # in_range
 
 
@@ -263,6 +270,7 @@ METRICS: dict[str, tuple[Any, ...]] = {
     "blocks_merge": (FirstBlockOnly(), OverTheLargest()),
     "batch": (FirstPartOnly(),),
     "direction": (WrongWayRound(), AnswersWrongWayRound()),
+    "declared_invariances": (DeclaresTooMuch(),),
     "in_range": (Doubled(),),
     "attribution_untouched": (Signs(), ClearsTheInput()),
     "model_untouched": (LeavesAHook(),),

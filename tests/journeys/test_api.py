@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import assay
+from assay.core.errors import SpecError
 from assay.core.question import Question
 from assay.store.store import Store
 from assay.study.file import read
@@ -48,6 +49,8 @@ def test_a_refuted_method_fails_as_a_test_fails():
     assay.assert_faithful("input_x_gradient", place, gamma=0.5)
     with pytest.raises(AssertionError, match=r"refuted: f1: 0\.\d+ .* below gamma = 0.5"):
         assay.assert_faithful("constant", place, gamma=0.5)
+    with pytest.raises(SpecError, match="better when lower"):
+        assay.assert_faithful("input_x_gradient", place, metric="deletion")
 
 
 def test_the_picture_shows_input_truth_and_attribution(capsys):

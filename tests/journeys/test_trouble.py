@@ -137,6 +137,21 @@ def test_a_required_method_that_is_refuted_gives_exit_code_one(tmp_path):
     assert "refuted by counted:Ward" in done.stdout
 
 
+def test_two_tests_on_one_metric_are_two_tests(tmp_path):
+    text = 'environments = ["counted:Ward"]\nmethods = ["random_map"]\nmetrics = ["f1"]\ngallery = 0\n'
+    low = "[[faithfulness]]\nmetric = 'f1'\ngamma = 0.0\nrequire = ['random_map']\n"
+    high = "[[faithfulness]]\nmetric = 'f1'\ngamma = 0.99\n"
+    (tmp_path / "study.toml").write_text(text + low + high)
+    done = assay("run", tmp_path / "study.toml", "--store", tmp_path / "s", "--workers", 0)
+    assert done.returncode == 0
+    assert "on f1 at gamma = 0\n  random_map: not refuted" in done.stdout
+    assert "on f1 at gamma = 0.99\n  random_map: refuted by counted:Ward" in done.stdout
+    told = json.loads(assay("run", tmp_path / "study.toml", "--store", tmp_path / "s", "--workers", 0, "--json").stdout)
+    assert [(v["gamma"], v["verdict"][:7]) for v in told["faithfulness"]["f1"]] == [(0.0, "not ref"), (0.99, "refuted")]
+    assert assay("report", tmp_path / "s", "-o", tmp_path / "page").returncode == 0
+    assert "0.99" in (tmp_path / "page" / "index.html").read_text()
+
+
 def test_a_store_that_is_none_is_said_to_be_none(tmp_path):
     done = assay("report", tmp_path / "nothing")
     assert done.returncode == 2

@@ -130,7 +130,7 @@ def _of_other_sizes(case: LadderCase, rung: Rung) -> list[Rung]:
 def invariances(case: LadderCase) -> Iterator[Fault]:
     """What is declared not to matter does not: the scale of a map, a shift, everything but its order."""
     if not case.promises.invariant:
-        raise NotApplicable("declares no invariance: give --invariant scale, shift or monotone")
+        raise NotApplicable("declares no invariance so: give --invariant scale, shift or monotone")
     for kind in case.promises.invariant:
         found = next(_differing(case, kind), None)
         if found is not None:

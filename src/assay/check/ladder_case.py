@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from assay.check import maps
+from assay.check.declared import invariant, keeps
 from assay.check.fault import Fault, Unanswered
 from assay.check.judges import Answer, ForeignJudge, Judge, OwnJudge
 from assay.check.maps import random
@@ -45,14 +46,14 @@ class Promises:
         else:
             facts = {name: getattr(metric, name) for name in dir(type(metric)) if not name.startswith("_")}
         zero = facts.get("canvas", "zero") in ("zero", "true", 0)  # the baseline that exact attributions are about
-        exact = zero and bool(facts.get("exact_on_linear", False))
+        exact = zero and bool(facts.get("exact_on_linear", False)) and keeps(metric, "exact")
         best = exact or (zero and bool(facts.get("best_on_linear", False)))
         return cls(
             higher=facts.get("higher_is_better"),
             ideal=float(facts["ideal"]) if exact and "ideal" in facts else None,
             best=best,
             prefers=isinstance(metric, ForeignMetric) or best or "truth" in facts.get("needs", ()),
-            invariant=tuple(facts.get("invariant", ())),
+            invariant=tuple(facts.get("invariant", ())) if isinstance(metric, ForeignMetric) else invariant(metric),
             kinds=tuple(facts.get("kinds", ("image", "table"))),
         )
 

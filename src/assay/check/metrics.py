@@ -10,6 +10,7 @@ import torch
 
 from assay.check.budgets import budgets, metered
 from assay.check.compare import differing_rows, same_bits, told
+from assay.check.declared import declared_invariances, keeps
 from assay.check.direction import direction
 from assay.check.fault import Fault
 from assay.check.metric_case import FEW, MANY, MetricCase, extremes, noise
@@ -73,6 +74,8 @@ def batch(case: MetricCase) -> Iterator[Fault]:
 def in_range(case: MetricCase) -> Iterator[Fault]:
     """Values lie in the declared range, whatever the map: its sign, its size, its ties."""
     case.plain(FEW)
+    if not keeps(case.metric, "range"):
+        return
     scene = case.scene(FEW)
     some = noise(scene, scene.setting.features.shape)
     maps = {"random": some, "negated": -some, "huge": 1e6 * some, "minute": 1e-6 * some, "empty": 0 * some}
@@ -199,6 +202,7 @@ CONTRACTS = (
     blocks_merge,
     batch,
     direction,
+    declared_invariances,
     in_range,
     attribution_untouched,
     model_untouched,

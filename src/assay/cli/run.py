@@ -57,9 +57,8 @@ def execute(study: Study, root: Path, workers: int, options: Machine, as_json: b
         plan = finished.plan
         typer.echo(f"{plan.trials} blocks of attributions, {plan.reused} of them already known. Store: {root}")
         typer.echo(f"Look at it: assay report {root}")
-    refuted = [
-        v for test in study.faithfulness for v in found.verdicts[test.metric] if v.refuted and v.method in test.require
-    ]
+    verdicts = [(test, v) for test in study.faithfulness for v in found.verdicts[test.metric, test.gamma]]
+    refuted = [v for test, v in verdicts if v.refuted and v.method in test.require]
     cells = [cell for board in found.boards for line in board.lines for cell in line.cells.values()]
     nothing = bool(cells) and all(cell.status != "ok" for cell in cells)
     if nothing and not as_json:

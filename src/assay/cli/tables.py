@@ -16,11 +16,13 @@ def print_result(result: Result, console: Console | None = None) -> None:
     for board in result.boards:
         if board.metrics:
             console.print(_table(result, board))
+            for metric, value in board.ceilings().items():
+                told = f"truth has ties, so a map without ties reaches at most {value:.3f}"
+                console.print(f" [dim]{escape(metric)}: {told}[/dim]", highlight=False)
         else:
             console.print(f"[bold]{escape(board.environment)}[/bold]: no metric of this study is meant for it.")
         console.print()
-    for metric, verdicts in result.verdicts.items():
-        gamma = verdicts[0].gamma if verdicts else 0.5
+    for (metric, gamma), verdicts in result.verdicts.items():
         console.print(f"[bold]Faithfulness test[/bold] on {escape(metric)} at gamma = {gamma:g}")
         for found in verdicts:
             console.print(f"  {escape(found.method)}: {escape(str(found))}", highlight=False)
@@ -100,13 +102,16 @@ def to_json(result: Result) -> dict[str, Any]:
             }
             for board in result.boards
         ],
-        "faithfulness": {
-            metric: [
-                {"method": v.method, "gamma": v.gamma, "refuted_by": list(v.refuted_by), "verdict": str(v)}
-                for v in found
-            ]
-            for metric, found in result.verdicts.items()
-        },
+        "faithfulness": {metric: _tested(result, metric) for metric, _ in result.verdicts},
         "failed": len(result.failed()),
         "skipped": len(result.skipped()),
     }
+
+
+def _tested(result: Result, metric: str) -> list[dict[str, Any]]:
+    return [
+        {"method": found.method, "gamma": gamma, "refuted_by": list(found.refuted_by), "verdict": str(found)}
+        for (tested, gamma), verdicts in result.verdicts.items()
+        if tested == metric
+        for found in verdicts
+    ]

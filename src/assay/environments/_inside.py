@@ -36,8 +36,11 @@ def of_part(part: str, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def training_rows(environment: Environment, setting: Setting, seed: int) -> Reference:
-    """All training rows that an environment offers, or else its reference rows."""
-    rows = environment.training_rows(seed) if isinstance(environment, Offering) else setting.reference
+    """All training rows that an environment offers, or the one inside of it; or else its reference rows."""
+    inner = environment
+    while getattr(inner, "wraps", False) and hasattr(inner, "of"):
+        inner = inner.of
+    rows = inner.training_rows(seed) if isinstance(inner, Offering) else setting.reference
     if rows is None:
         raise SpecError(
             f"in_domain: {type(environment).__name__} has no training rows to fine-tune on. "

@@ -39,8 +39,8 @@ class InDomain:
     trains on (CIFAR: ``train_rows``), else its reference rows; never samples. The last epoch counts (ours: both studies
     took the best one on the images that they then evaluated). The seed draws order, cells and views.
 
-    Images are also moved and mirrored, with zeros coming in, as the reproduction did. In tables and texts every feature
-    is a cell (ours). Needs a model with logits that gradients can train.
+    Images are also moved and mirrored, as in the reproduction; zeros come in (ours: it pads with black). In tables and
+    texts every feature is a cell (ours). Needs a model with logits that gradients can train.
     """
 
     paper: ClassVar[str] = "Benchmarking the Attribution Quality of Vision Models (Hesse et al., 2024)"
@@ -103,7 +103,8 @@ class InDomain:
         before = self.of.setting(seed, of_part("of", weights))
         restore(model := deepcopy(before.model), of_part("model", weights))
         # What computes the same as the model before, or trains it again, is not about this one.
-        return replace(before, model=model, sibling=before.model, forward=None, recipe=None)
+        hints = {name: hint for name, hint in before.hints.items() if not name.startswith("sibling.")}
+        return replace(before, model=model, sibling=before.model, forward=None, recipe=None, hints=hints)
 
     def _view(self, setting: Setting, x: Tensor, random: Generator) -> Tensor:
         """A batch as the model sees it this time: moved, and half of the rows without a cell."""

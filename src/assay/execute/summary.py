@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from assay.core.build import build
 from assay.core.evidence import Evidence, Reduce, mean_score, merge
 from assay.core.records import Record
@@ -93,5 +95,13 @@ def _reduced(per_seed: Sequence[Evidence], reduce: Reduce) -> Made:
         "per_seed": list(found.per_seed),
         "count": found.count,
         "defined": found.defined,
+        "ceiling": _ceiling(per_seed),
     }
     return Made(arrays, data)
+
+
+def _ceiling(per_seed: Sequence[Evidence]) -> float | None:
+    """The mean of what samples allow at best, where the metric tells it (row ``ceiling``), over those that count."""
+    if not all("ceiling" in evidence.rows for evidence in per_seed):
+        return None
+    return float(np.concatenate([evidence["ceiling"][evidence.defined] for evidence in per_seed]).mean())

@@ -46,7 +46,7 @@ def spearman_ceiling(values: Tensor) -> Tensor:
     """
     count = values.shape[-1]
     spread = (average_ranks(values) - (count + 1) / 2).square().sum(dim=-1)
-    return (spread / max(1.0, count * (count**2 - 1) / 12)).sqrt()
+    return (spread / max(0.5, count * (count**2 - 1) / 12)).sqrt()  # 0.5 is the spread of two: less is no feature
 
 
 def among_largest(values: Tensor, count: Tensor, ties: str) -> Tensor:

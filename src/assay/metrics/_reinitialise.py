@@ -10,7 +10,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
-Fixed = (_NormBase, nn.LayerNorm, nn.GroupNorm)  # new ones are all alike
+Fixed = (_NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm, nn.PReLU)  # new ones are all alike
 
 
 def layers(model: nn.Module) -> list[str]:
@@ -29,8 +29,9 @@ def reinitialised(model: nn.Module, names: Sequence[str], stream: Callable[[str]
 def _renew(module: nn.Module, generator: Generator) -> None:
     """As PyTorch fills linear and convolutional layers: uniform within 1 / sqrt(inputs), biases too.
 
-    A normalisation is 1 and 0 again, its running statistics too. Other tensors go by the same rule: a tensor's inputs
-    are all its dimensions but the first, a vector's are those of the largest tensor beside it.
+    A normalisation is 1 and 0 again, its running statistics too, and a PReLU's slope what it begins with. Other tensors
+    go by the same rule: a tensor's inputs are all its dimensions but the first, a vector's are those of the largest
+    tensor beside it.
     """
     if isinstance(module, Fixed):
         module.reset_parameters()

@@ -40,6 +40,11 @@ class AttributionDifference:
     needs: ClassVar[tuple[str, ...]] = ("method", "sibling")
     cost: ClassVar[str] = "one more attribution, and a fit"
     invariant: ClassVar[tuple[str, ...]] = ("scale", "shift")
+    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (
+        ("stretch", False, "scale"),
+        ("stretch", False, "shift"),
+        ("stretch", False, "range"),
+    )
     exact_on_linear: ClassVar[bool] = False
     paper: ClassVar[str] = "Benchmarking the Attribution Quality of Vision Models (Hesse et al., 2024)"
 

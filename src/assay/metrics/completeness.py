@@ -42,6 +42,7 @@ class Completeness:
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     ideal: ClassVar[float] = 1.0
     invariant: ClassVar[tuple[str, ...]] = ("scale",)
+    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (("transform", "clamp", "scale"),)
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
     cost: ClassVar[str] = "9 model rows a sample, each imputed, and one that all methods share"

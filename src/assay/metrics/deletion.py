@@ -37,6 +37,12 @@ class Deletion:
     needs: ClassVar[tuple[str, ...]] = ("model",)
     cost: ClassVar[str] = "steps + 1 model rows a sample"
     invariant: ClassVar[tuple[str, ...]] = ("scale", "monotone")
+    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (
+        ("readout", "logit", "range"),
+        ("readout", "margin", "range"),
+        ("readout", "value", "range"),
+        ("readout", None, "range"),
+    )
     exact_on_linear: ClassVar[bool] = False
     axes: ClassVar[tuple[str, str]] = ("share of features deleted", "")
     paper: ClassVar[str] = "RISE (Petsiuk et al., 2018), section 4.2; AttributionLab (Zhang et al., 2023), appendix G.4"

@@ -32,6 +32,7 @@ class IdsDescending:
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 0.0
     invariant: ClassVar[tuple[str, ...]] = ("scale", "shift", "monotone")
+    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (("absolute", True, "shift"),)
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("model",)
     cost: ClassVar[str] = "steps model rows a sample; with again=True as many attributions"

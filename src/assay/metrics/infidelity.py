@@ -54,6 +54,11 @@ class Infidelity:
     needs: ClassVar[tuple[str, ...]] = ("model",)
     cost: ClassVar[str] = "samples + 1 model rows a sample, shared by all methods"
     invariant: ClassVar[tuple[str, ...]] = ("scale",)
+    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (
+        ("normalise", "none", "scale"),
+        ("perturbation", "noise", "exact"),
+        ("reads", "slope", "exact"),
+    )
     exact_on_linear: ClassVar[bool] = True
     paper: ClassVar[str] = "On the (In)fidelity and Sensitivity of Explanations (Yeh et al., 2019)"
 
@@ -132,5 +137,5 @@ def entrywise(trial: Trial) -> Tensor:
     if tuple(trial.attribution.shape[1:]) == features.entries:
         return trial.attribution
     if trial.map[0].numel() != torch.Size(features.entries).numel():
-        raise NotApplicable("needs a number for every entry, and this map has one a feature: write reads='share'")
+        raise NotApplicable("needs a number for every entry, and this map has one a feature: removal reads shares")
     return features.expand(trial.map)

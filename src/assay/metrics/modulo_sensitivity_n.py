@@ -34,7 +34,7 @@ class ModuloSensitivityN:
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     ideal: ClassVar[float] = 1.0
     needs: ClassVar[tuple[str, ...]] = ("truth",)
-    invariant: ClassVar[tuple[str, ...]] = ("scale", "shift")
+    invariant: ClassVar[tuple[str, ...]] = ("scale",)
     exact_on_linear: ClassVar[bool] = False
     cost: ClassVar[str] = "no model call"
     axes: ClassVar[tuple[str, str]] = ("N, number of features perturbed", "correlation")

@@ -36,6 +36,7 @@ class OutputDifference:
     needs: ClassVar[tuple[str, ...]] = ("sibling",)
     cost: ClassVar[str] = "2 model rows a sample, shared by all methods"
     invariant: ClassVar[tuple[str, ...]] = ("scale", "shift", "monotone")
+    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (("of", "logits", "range"),)
     exact_on_linear: ClassVar[bool] = False
     paper: ClassVar[str] = "Benchmarking the Attribution Quality of Vision Models (Hesse et al., 2024)"
 

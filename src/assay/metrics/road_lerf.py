@@ -32,6 +32,7 @@ class RoadLerf:
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 1.0
     invariant: ClassVar[tuple[str, ...]] = ("scale", "shift", "monotone")
+    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (("absolute", True, "shift"),)
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
     cost: ClassVar[str] = "a model row a sample for each ratio, imputed"

@@ -57,6 +57,7 @@ class Roar:
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 0.0
     invariant: ClassVar[tuple[str, ...]] = ("scale", "monotone")
+    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (("ranking", "global", "monotone"),)
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
     cost: ClassVar[str] = "shares x repeats trainings a method, then as many model rows a sample"

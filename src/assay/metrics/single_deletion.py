@@ -49,7 +49,11 @@ class SingleDeletion:
     ideal: ClassVar[float] = 1.0
     needs: ClassVar[tuple[str, ...]] = ("model",)
     cost: ClassVar[str] = "cells + 1 model rows a sample, shared by all methods"
-    invariant: ClassVar[tuple[str, ...]] = ("scale", "shift")
+    invariant: ClassVar[tuple[str, ...]] = ("scale",)
+    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (
+        ("transform", "abs", "exact"),
+        ("transform", "relu", "exact"),
+    )
     exact_on_linear: ClassVar[bool] = True
     paper: ClassVar[str] = "Benchmarking the Attribution Quality of Vision Models (Hesse et al., 2024)"
 

@@ -65,6 +65,7 @@ class Soundness:
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 1.0
     invariant: ClassVar[tuple[str, ...]] = ("scale",)
+    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (("transform", "clamp", "scale"),)
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
     cost: ClassVar[str] = "steps model rows a sample, each imputed"

@@ -28,9 +28,11 @@ class TopImages:
     share of them in common, averaged over channels. Between unrelated models of n samples about k / n. Channels are
     matched by number, so the models must have the same layout, or nothing but chance is to be expected.
 
-    Samples that tie for the last places share them (ours). A channel that is as active everywhere in one of the models
-    has no top and does not count; with no other channel, or with k samples or fewer, the score is undefined. Says
-    nothing about the attribution: it is the same for every method.
+    Samples on which a channel is at its lowest are none that activate it (ours): a channel that fires on three of them
+    has three at its top, and shares are of the larger number, in the two models. Samples that tie for the last places
+    share them. A channel that is as active everywhere in one of the models has no top and does not count; with no other
+    channel, or with k samples or fewer, the score is undefined. Says nothing about the attribution: it is the same for
+    every method.
     """
 
     layer: str = ""  # a layer's name; empty: the environment's choice for class activation maps
@@ -79,8 +81,9 @@ class TopImages:
         telling = (np.ptp(own, axis=0) > 0) & (np.ptp(other, axis=0) > 0)
         if not telling.any():
             return Score(None, len(evidence), 0)
-        common = np.minimum(_among_top(own, self.k), _among_top(other, self.k)).sum(axis=0) / self.k
-        return Score(float(common[telling].mean()), len(evidence), int(defined.sum()))
+        left, right = (_among_top(side[:, telling], self.k) for side in (own, other))
+        common = np.minimum(left, right).sum(axis=0) / np.maximum(left.sum(axis=0), right.sum(axis=0))
+        return Score(float(common.mean()), len(evidence), int(defined.sum()))
 
     def _activations(self, scene: Scene, name: str) -> Tensor:
         setting = replace(scene.setting, forward=None)  # the network's own layers
@@ -112,8 +115,9 @@ class TopImages:
 
 
 def _among_top(values: Array, k: int) -> Array:
-    """How surely (n, channels) a sample is among the ``k`` largest; those that tie for the last places share them."""
+    """How surely (n, channels) a sample is among the ``k`` largest and not the lowest; those that tie for the last
+    places share them."""
     last = -np.partition(-values, k - 1, axis=0)[k - 1]
     above, tied = values > last, values == last
     share: Array = above + tied * (k - above.sum(axis=0)) / tied.sum(axis=0)
-    return share
+    return np.where(values > values.min(axis=0), share, 0.0)

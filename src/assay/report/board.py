@@ -26,6 +26,7 @@ class Cell:
     rank: float | None = None  # 1 is best; ties share their average
     reason: str = ""
     key: str = ""
+    ceiling: float | None = None  # the best that these samples allow, where the metric knows it
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,11 @@ class Board:
     metrics: tuple[str, ...]
     lines: tuple[Line, ...]
 
+    def ceilings(self) -> dict[str, float]:
+        """By metric: the most that is possible on these samples, where that is less than the metric's own best."""
+        known = [(name, cell.ceiling) for line in self.lines for name, cell in line.cells.items() if cell.ceiling]
+        return {name: value for name, value in sorted(known, key=lambda pair: pair[1]) if value < 0.9995}
+
 
 @dataclass(frozen=True)
 class Result:
@@ -52,7 +58,7 @@ class Result:
 
     run: Record
     boards: tuple[Board, ...]
-    verdicts: Mapping[str, tuple[Verdict, ...]]  # by metric label
+    verdicts: Mapping[tuple[str, float], tuple[Verdict, ...]]  # by metric label and gamma
 
     @property
     def study(self) -> Mapping[str, Any]:
@@ -145,21 +151,22 @@ def _cell(key: str, record: Record | None) -> Cell:
         return Cell(record.status, reason=record.reason, key=key)
     data = record.data
     reason = "" if data["value"] is not None else f"undefined on all {data['count']} samples"
-    return Cell("ok", data["value"], data["low"], data["high"], data["count"], data["defined"], reason=reason, key=key)
+    names = ("value", "low", "high", "count", "defined")
+    return Cell("ok", **{name: data[name] for name in names}, reason=reason, key=key, ceiling=data.get("ceiling"))
 
 
 def _ranked(cell: Cell, rank: float | None) -> Cell:
     return Cell(**{**cell.__dict__, "rank": rank})
 
 
-def _verdicts(run: Record, boards: Sequence[Board]) -> dict[str, tuple[Verdict, ...]]:
-    found: dict[str, tuple[Verdict, ...]] = {}
+def _verdicts(run: Record, boards: Sequence[Board]) -> dict[tuple[str, float], tuple[Verdict, ...]]:
+    found: dict[tuple[str, float], tuple[Verdict, ...]] = {}
     for test in run.data["study"]["faithfulness"]:
-        metric: str = test["metric"]
+        metric, gamma = str(test["metric"]), float(test["gamma"])
         values: dict[str, dict[str, float | None]] = {}
         for board in boards:
             for line in board.lines:
                 value = line.cells[metric].value if metric in line.cells else None
                 values.setdefault(line.method, {})[board.environment] = value
-        found[metric] = tuple(verdict(method, places, test["gamma"]) for method, places in values.items())
+        found[metric, gamma] = tuple(verdict(method, places, gamma) for method, places in values.items())
     return found

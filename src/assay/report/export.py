@@ -52,6 +52,7 @@ SCORES: Mapping[str, str] = {
     "rank": "Float64",
     "count": "Int64",
     "defined": "Int64",
+    "ceiling": "Float64",  # the best that the samples allow, where the metric knows it
     "status": "string",
     "reason": "string",
     "key": "string",  # of the score

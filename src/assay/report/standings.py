@@ -54,6 +54,7 @@ class Standing:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     unbeaten: tuple[Unbeaten, ...]
+    ceilings: Mapping[str, float]  # by metric label
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def _standing(reading: Reading, board: Board, environment: Component) -> Standin
         Row(methods[line.method], tuple(_entry(line.cells[c.metric.label], c) for c in columns), line.mean_rank)
         for line in board.lines
     )
-    return Standing(environment, columns, rows, tuple(_unbeaten(columns, rows)))
+    return Standing(environment, columns, rows, tuple(_unbeaten(columns, rows)), board.ceilings())
 
 
 def _column(board: Board, metric: Component) -> Column:
@@ -105,10 +106,11 @@ def _unbeaten(columns: tuple[Column, ...], rows: tuple[Row, ...]) -> Iterator[Un
 
 
 def tests(reading: Reading) -> tuple[Test, ...]:
-    return tuple(_test(reading, metric, verdicts) for metric, verdicts in reading.result.verdicts.items() if verdicts)
+    found = reading.result.verdicts
+    return tuple(_test(reading, metric, gamma, verdicts) for (metric, gamma), verdicts in found.items() if verdicts)
 
 
-def _test(reading: Reading, metric: str, verdicts: tuple[Verdict, ...]) -> Test:
+def _test(reading: Reading, metric: str, gamma: float, verdicts: tuple[Verdict, ...]) -> Test:
     methods = by_label(reading.run, "methods")
     cells: dict[str, dict[str, Cell]] = {}
     for board, line, label, cell in reading.result.cells():
@@ -116,4 +118,4 @@ def _test(reading: Reading, metric: str, verdicts: tuple[Verdict, ...]) -> Test:
             cells.setdefault(line.method, {})[board.environment] = cell
     environments = tuple(board.environment for board in reading.result.boards if metric in board.metrics)
     rows = tuple((methods[found.method], found, cells.get(found.method, {})) for found in verdicts)
-    return Test(metric, verdicts[0].gamma, environments, rows)
+    return Test(metric, gamma, environments, rows)

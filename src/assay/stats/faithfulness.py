@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from assay.stats.ranks import ROUNDING
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -30,7 +32,8 @@ class Verdict:
 
 
 def verdict(method: str, values: Mapping[str, float | None], gamma: float) -> Verdict:
-    """``values`` is the measurement per environment; None (skipped, failed, undefined) tests nothing."""
+    """``values`` is the measurement per environment; None (skipped, failed, undefined) tests nothing. A mean that
+    misses gamma by rounding only is not below it."""
     tested = {name: value for name, value in values.items() if value is not None}
-    below = sorted((value, name) for name, value in tested.items() if value < gamma)
+    below = sorted((value, name) for name, value in tested.items() if value < gamma - ROUNDING * abs(gamma))
     return Verdict(method, gamma, tuple(name for _, name in below), tuple(tested))

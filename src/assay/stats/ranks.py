@@ -5,17 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import rankdata
+
+ROUNDING = 1e-6  # of the largest value: methods that are as good as equal share a rank
 
 
 def ranks(values: Mapping[str, float | None], higher_is_better: bool) -> dict[str, float | None]:
-    """Rank 1 is best. Values are rounded to 1e-6 first, so that methods which tie up to rounding tie."""
+    """Rank 1 is best. Values that differ by rounding tie: by less than a millionth of the largest."""
     known = {name: value for name, value in values.items() if value is not None}
     if not known:
         return dict.fromkeys(values)
-    numbers = np.round(np.array(list(known.values())), 6)
+    numbers = _without_rounding(np.array(list(known.values())))
     ranked = dict(zip(known, rankdata(-numbers if higher_is_better else numbers), strict=True))
     return {name: float(ranked[name]) if name in ranked else None for name in values}
+
+
+def _without_rounding(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Neighbours within ``ROUNDING`` of the largest become equal to the smallest of them."""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    finite = np.abs(ordered[np.isfinite(ordered)])
+    with np.errstate(invalid="ignore"):  # infinite values are as far apart as they are
+        begins = np.diff(ordered, prepend=-np.inf) > ROUNDING * finite.max(initial=0)
+    begins[0] = True
+    found = np.empty_like(numbers)
+    found[order] = ordered[np.maximum.accumulate(np.where(begins, np.arange(len(ordered)), 0))]
+    return found
 
 
 def mean_ranks(per_column: Mapping[str, Mapping[str, float | None]]) -> dict[str, float | None]:

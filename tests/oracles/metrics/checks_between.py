@@ -213,6 +213,10 @@ def _check_sharing(make: Make) -> None:
         np.testing.assert_allclose(score.value, literal.common_top(own[again], other[again], k), rtol=1e-12)
         same = metric.reduce(told(own, 2 * own + 1))
         np.testing.assert_allclose(same.value, 1.0, rtol=1e-12)
+    fires = np.zeros((40, 4))
+    fires[:3], apart = 1.0 + random.random((3, 4)), np.roll(fires, 5, axis=0)
+    apart[5:8] = 1.0
+    assert make().reduce(told(fires, apart)).value == 0.0  # three of 40 each, and never the same
     assert make(k=12).reduce(told(own, other)).value is None
     assert make(k=3).reduce(told(own[:, 1:2], other[:, 1:2])).value is None
     assert make(k=3).reduce(told(own, other, np.zeros(12, dtype=bool))).value is None

@@ -50,6 +50,9 @@ def common_top(own: np.ndarray, other: np.ndarray, k: int) -> float | None:
         left, right = own[:, channel].tolist(), other[:, channel].tolist()
         if min(left) == max(left) or min(right) == max(right):
             continue
-        pairs = zip(top_shares(left, k), top_shares(right, k), strict=True)
-        found.append(sum(min(pair) for pair in pairs) / k)
+        tops = [
+            [share if value > min(side) else 0.0 for value, share in zip(side, top_shares(side, k), strict=True)]
+            for side in (left, right)
+        ]
+        found.append(sum(min(pair) for pair in zip(*tops, strict=True)) / max(map(sum, tops)))
     return sum(found) / len(found) if found and len(own) > k else None

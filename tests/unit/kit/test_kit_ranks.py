@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -51,6 +52,14 @@ def test_the_ceiling_of_a_few_effects_among_twenty_features(effects: int, ceilin
     value, defined = spearman(best, truth)
     assert bool(defined) == (effects > 0)
     np.testing.assert_allclose(value, spearman_ceiling(truth), rtol=1e-12)
+
+
+@pytest.mark.parametrize("truth", [[0, 1], [1, 1], [3], [0, 0, 1], [1, 0, 1], [2, 0, 1]])
+def test_the_ceiling_of_a_few_features_is_the_best_of_all_orders(truth: list[float]) -> None:
+    effect = torch.tensor(truth, dtype=torch.float64)
+    orders = torch.tensor(list(permutations(range(len(truth)))), dtype=torch.float64)
+    best = spearman(orders, effect.expand_as(orders))[0].max()
+    np.testing.assert_allclose(spearman_ceiling(effect), best, rtol=1e-12)
 
 
 @pytest.mark.parametrize("ties", ["stable", "random"])

@@ -34,6 +34,26 @@ def test_known_ranks():
 def test_what_differs_only_by_rounding_ties():
     assert ranks({"a": 0.1 + 0.2, "b": 0.3}, True) == {"a": 1.5, "b": 1.5}
     assert ranks({"a": 0.30001, "b": 0.3}, True) == {"a": 1.0, "b": 2.0}
+    assert ranks({"a": 0.0078125, "b": 0.0078125 + 1e-12, "c": 1.0}, False) == {"a": 1.5, "b": 1.5, "c": 3.0}
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e9])
+def test_units_do_not_change_ranks(unit):
+    values = {"a": 1.6 * unit, "b": 1.3 * unit, "c": 9.2 * unit, "d": -13 * unit, "e": 1.3 * unit * (1 + 1e-9)}
+    assert ranks(values, False) == {"d": 1, "b": 2.5, "e": 2.5, "a": 4, "c": 5}
+
+
+def test_what_has_no_bound_is_last_and_says_nothing_about_rounding():
+    inf = float("inf")
+    assert ranks({"a": inf, "b": 1.0, "c": 1.1, "d": inf, "e": -inf}, False) == {
+        "e": 1,
+        "b": 2,
+        "c": 3,
+        "a": 4.5,
+        "d": 4.5,
+    }
+    assert ranks({"a": inf, "b": inf}, True) == {"a": 1.5, "b": 1.5}
+    assert ranks({"a": 0.0, "b": 0.0, "c": 1e-300}, True) == {"c": 1, "a": 2.5, "b": 2.5}
 
 
 @pytest.mark.parametrize("values", [{}, {"a": None}, {"a": None, "b": None}])
