@@ -7,6 +7,7 @@ with ``ast`` keeps ``assay ls`` and ``assay run --dry-run`` quick, and lets a re
 from __future__ import annotations
 
 import ast
+import tokenize
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -102,12 +103,13 @@ def read_file(kind: str, path: Path, module: str, name: str, attr: str | None = 
     """The card of class ``attr`` (default: the class named like the file), or None when the file has no such class that
     can be read by itself."""
     try:
-        text = path.read_text(encoding="utf-8")
-        body = ast.parse(text).body
+        body = ast.parse(path.read_bytes()).body
+        with tokenize.open(path) as stream:  # as Python reads it: a mark at the beginning, a coding line
+            text = stream.read()
     except SyntaxError as error:
         raise SpecError(f"cannot read module '{module}': {error.msg} in line {error.lineno}.") from None
-    except UnicodeDecodeError as error:
-        raise SpecError(f"cannot read module '{module}': it is not UTF-8 ({error.reason}).") from None
+    except ValueError as error:  # a null byte, a coding that nobody knows
+        raise SpecError(f"cannot read module '{module}': {error}.") from None
     for node in body:
         if isinstance(node, ast.ClassDef) and (node.name == attr if attr else snake(node.name) == name):
             if node.bases:

@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import re
 from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, partial
@@ -15,7 +16,15 @@ from typing import Any
 from assay.core.cards import COMPUTED, REQUIRED, Card, Param, read_file
 from assay.core.errors import SpecError, suggest
 from assay.core.imported import as_imported
+from assay.core.numbers import numbers_digest
 from assay.core.sources import State, is_installed, source_digest, source_files, source_state
+
+_TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def is_target(value: object) -> bool:
+    """Whether a text is written as ``module:attr``."""
+    return isinstance(value, str) and _TARGET.fullmatch(value) is not None
 
 
 def foreign_card(kind: str, target: str, name: str) -> Card:
@@ -51,7 +60,8 @@ def code_digest(target: str) -> str:
     if ":" not in target:
         raise SpecError(f"'{target}' names no code: write module:attr.")
     path = _source_path(target.partition(":")[0], target)
-    return _code_digest(target, path, source_state(path))
+    source = _code_digest(target, path, source_state(path))
+    return f"{source} {numbers}" if (numbers := numbers_digest(load(target))) else source
 
 
 @cache
@@ -90,11 +100,11 @@ def load(target: str) -> Any:
         raise SpecError(f"cannot import '{name}' of '{target}': it needs '{error.name}', which is missing.") from error
     except Exception as error:
         raise SpecError(f"cannot import '{name}' of '{target}': {type(error).__name__}: {error}") from error
-    file = Path(vars(module).get("__file__") or "")
+    file = Path(getattr(module, "__file__", None) or "")
     if not (name.startswith("assay.") or is_installed(file)) and file.is_file():
         as_imported(source_files(file))
     if not hasattr(module, attr):
-        raise SpecError(f"module '{name}' has no '{attr}'.{suggest(attr, vars(module))}")
+        raise SpecError(f"module '{name}' has no '{attr}'.{suggest(attr, dir(module))}")
     return getattr(module, attr)
 
 
@@ -111,10 +121,12 @@ def _source_path(module: str, target: str) -> Path:
 
 
 def _source_digest(found: Any, path: Path) -> str:
-    """Of the files where a thing and its parents are defined; of the module that was named where Python cannot tell."""
-    found = found.func if isinstance(found, partial) else found
+    """Of the files where a thing and its parents are defined, and of the module that was named: it may have made the
+    thing. What an installed module only passes on is known by its own file."""
+    found = inspect.unwrap(found.func if isinstance(found, partial) else found)
     parts = found.__mro__ if inspect.isclass(found) else (found,)
-    paths = {source for part in parts if (source := _file_of(part))} or {path}
+    paths = {source for part in parts if (source := _file_of(part))}
+    paths |= {path} if not (paths and is_installed(path)) else set()
     return hashlib.sha256("".join(source_digest(part) for part in sorted(paths)).encode()).hexdigest()
 
 

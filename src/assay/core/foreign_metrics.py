@@ -7,7 +7,6 @@ parameters and whose instance is called, an instance, or a plain function. What 
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import deepcopy
@@ -20,7 +19,7 @@ from torch import Tensor, nn
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
-from assay.core.foreign import load
+from assay.core.foreign import is_target, load
 from assay.core.global_streams import seeded
 from assay.core.trial import Trial
 
@@ -41,7 +40,6 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 }
 NEEDED = ("model", "x", "y", "a")
 KINDS = {"image": {"image", "images"}, "table": {"tabular", "table", "tables"}}  # of data, as others call them
-_TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +157,7 @@ def _maker(name: str, target: Any, params: Mapping[str, Any]) -> Callable[[], Ca
 
 def _looked_up(value: Any) -> Any:
     """A text ``module:attr`` stands for what it names: a function cannot be written in a spec."""
-    return load(value) if isinstance(value, str) and _TARGET.fullmatch(value) else value
+    return load(value) if is_target(value) else value
 
 
 def _facts(target: Any) -> dict[str, Any]:

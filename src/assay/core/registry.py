@@ -15,7 +15,7 @@ from typing import Any
 import assay
 from assay.core.cards import COMPUTED, REQUIRED, Card, Param, read_folder
 from assay.core.errors import AssayError, SpecError, suggest
-from assay.core.foreign import code_digest, foreign_card
+from assay.core.foreign import code_digest, foreign_card, is_target
 from assay.core.shapes import as_float, fits, wants_component
 from assay.core.spec import Spec, Value
 
@@ -119,6 +119,8 @@ def identity(kind: str, spec: Spec) -> dict[str, Any]:
     found = card(kind, spec.name)
     params = {param.name: param for param in found.params}
     values = {name: _identified(kind, params.get(name), value) for name, value in spec.params}
+    if not found.ours:
+        values |= {name: _named_code(value) for name, value in spec.params if is_target(value)}
     return {"name": spec.name, "revision": found.revision, "params": values}
 
 
@@ -148,11 +150,16 @@ def _identified(kind: str, param: Param | None, value: Value) -> Any:
     if param is not None and param.annotation == "File":
         return _file_digest(str(value))
     if param is not None and param.annotation == "Code":
-        return {"code": str(value), "source": code_digest(str(value))}
+        return _named_code(value)
     inner = component_kind(kind, param)
     if isinstance(value, Spec):
         return identity(inner, value)
     return [_identified(kind, param, item) for item in value] if isinstance(value, tuple) else value
+
+
+def _named_code(target: Value) -> dict[str, Any]:
+    """Somebody else's component is given what a text ``module:attr`` names."""
+    return {"code": str(target), "source": code_digest(str(target))}
 
 
 def _file_digest(path: str) -> str:

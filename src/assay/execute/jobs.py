@@ -1,6 +1,7 @@
 """Jobs: units of work as plain data, so that they can be sent to another process. No torch here.
 
-A job makes records, in the order of ``makes``, and may start when the records in ``needs`` are known.
+A job makes records, in the order of ``makes``, and may start when the records in ``needs`` are known. ``now`` is what
+its key would be if it were planned at this moment, in this process.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 from assay.core.question import Question
 from assay.core.records import Kind
 from assay.core.spec import Spec
+from assay.study import keys
 from assay.study.keys import Block, Place
 
 Made = tuple[Kind, str]  # kind and key of a record
@@ -22,6 +24,10 @@ class ModelJob:
 
     key: str
     place: Place
+
+    @property
+    def now(self) -> str:
+        return self.place.setting
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -42,6 +48,10 @@ class SamplesJob:
     count: int
 
     @property
+    def now(self) -> str:
+        return keys.samples_key(self.place, self.count)
+
+    @property
     def needs(self) -> tuple[str, ...]:
         return _keys(self.model)
 
@@ -59,6 +69,10 @@ class FitJob:
     model: str
     method: Spec
     question: Question
+
+    @property
+    def now(self) -> str:
+        return keys.fit_key(self.place, self.method, self.question)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -81,6 +95,10 @@ class ProbeJob:
     block: Block
 
     @property
+    def now(self) -> str:
+        return keys.probe_key(self.place, self.metric, self.question.target, self.block)
+
+    @property
     def needs(self) -> tuple[str, ...]:
         return _keys(self.model)
 
@@ -100,6 +118,10 @@ class PrepareJob:
     question: Question
     fit: str
     metric: Spec
+
+    @property
+    def now(self) -> str:
+        return keys.prepared_key(self.place, self.method, self.question, self.metric)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -134,6 +156,10 @@ class TrialJob:
     block: Block
     judgings: tuple[Judging, ...]
     known: bool = False
+
+    @property
+    def now(self) -> str:
+        return keys.trial_key(self.place, self.method, self.question, self.block)
 
     @property
     def needs(self) -> tuple[str, ...]:

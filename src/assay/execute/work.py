@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
+from assay.core.errors import AssayError
 from assay.core.evidence import Evidence
 from assay.core.protocols import Preparing, Probing
 from assay.core.query import Query
-from assay.core.records import Record
+from assay.core.records import Kind, Record
 from assay.core.setting import Samples
 from assay.core.trial import Trial
 from assay.execute import models
 from assay.execute.desk import Desk, numpy_arrays
 from assay.execute.jobs import FitJob, Job, Judging, ModelJob, PrepareJob, ProbeJob, SamplesJob, TrialJob
-from assay.execute.outcome import Made, outcome, require
+from assay.execute.outcome import Arrays, Made, outcome, require
 from assay.execute.trial import (
     attribute_within,
     explainer,
@@ -30,31 +31,50 @@ from assay.execute.trial import (
     promise,
     reference_samples,
 )
-from assay.study.keys import Block
+from assay.study.keys import Block, evidence_key
 
 Records = Mapping[str, Record]
+T = TypeVar("T")
 
 
 def perform(job: Job, records: Records, desk: Desk) -> Iterator[Record]:
     """The job's records, each as soon as it is there. ``records`` has everything in ``job.needs``."""
     match job:
         case ModelJob():
-            yield outcome("model", job.key, lambda: _model(job, desk), desk.save)
+            yield _outcome("model", job, lambda: _model(job, desk), desk)
         case SamplesJob():
-            yield outcome("samples", job.key, lambda: _samples(job, records, desk), desk.save)
+            yield _outcome("samples", job, lambda: _samples(job, records, desk), desk)
         case FitJob():
-            yield outcome("fit", job.key, lambda: _fit(job, records, desk), desk.save)
+            yield _outcome("fit", job, lambda: _fit(job, records, desk), desk)
         case ProbeJob():
-            yield outcome("probe", job.key, lambda: _probe(job, records, desk), desk.save)
+            yield _outcome("probe", job, lambda: _probe(job, records, desk), desk)
         case PrepareJob():
-            yield outcome("prepared", job.key, lambda: _prepare(job, records, desk), desk.save)
+            yield _outcome("prepared", job, lambda: _prepare(job, records, desk), desk)
         case TrialJob():
             yield from _trial(job, records, desk)
 
 
+def _outcome(kind: Kind, job: Job, work: Callable[[], Made], desk: Desk) -> Record:
+    return outcome(kind, job.key, lambda: _unless_changed(work(), job.key, job.now), desk.save)
+
+
+def _unless_changed(made: T, planned: str, now: str) -> T:
+    """What was made, if code, weights and data are what its key says: that was planned before, in another process."""
+    if now != planned:
+        raise AssayError(
+            "what this rests on (code, weights or data) was changed during the run, or is not the same in every "
+            "process: run the study again"
+        )
+    return made
+
+
 def _model(job: ModelJob, desk: Desk) -> Made:
     environment = desk.component("environments", job.place.environment)
-    weights = models.fetch(job.key, lambda: numpy_arrays(environment.train(job.place.seed)))
+
+    def made() -> Arrays:
+        return _unless_changed(numpy_arrays(environment.train(job.place.seed)), job.key, job.now)
+
+    weights = models.fetch(job.key, made)
     return Made(weights, {"environment": str(job.place.environment), "seed": job.place.seed})
 
 
@@ -110,16 +130,13 @@ def _prepare(job: PrepareJob, records: Records, desk: Desk) -> Made:
 
 
 def _trial(job: TrialJob, records: Records, desk: Desk) -> Iterator[Record]:
-    trial = (
-        records[job.key] if job.known else outcome("trial", job.key, lambda: _attribute(job, records, desk), desk.save)
-    )
+    trial = records[job.key] if job.known else _outcome("trial", job, lambda: _attribute(job, records, desk), desk)
     if not job.known:
         yield trial
     if trial.status != "ok":
         return  # nothing to judge; the trial's own record says why
     for judging in job.judgings:
-        judge = partial(_judge, job, judging, trial, records, desk)
-        yield outcome("evidence", judging.key, judge, desk.save)
+        yield outcome("evidence", judging.key, partial(_judged, job, judging, trial, records, desk), desk.save)
 
 
 def _attribute(job: TrialJob, records: Records, desk: Desk) -> Made:
@@ -140,6 +157,11 @@ def _attribute(job: TrialJob, records: Records, desk: Desk) -> Made:
     missing = gap(attribution, promised)
     data["completeness"] = {"promised": float(promised.abs().sum()), "gap": float(missing.abs().sum())}
     return Made(numpy_arrays({"attribution": attribution, "promised": promised, "gap": missing}), data)
+
+
+def _judged(job: TrialJob, judging: Judging, trial: Record, records: Records, desk: Desk) -> Made:
+    made = _judge(job, judging, trial, records, desk)
+    return _unless_changed(made, judging.key, evidence_key(job.now, judging.metric))
 
 
 def _judge(job: TrialJob, judging: Judging, trial: Record, records: Records, desk: Desk) -> Made:

@@ -18,8 +18,9 @@ class Precision:
 
     ``sum |a g| / sum |a|`` after eq. 17; a map of zeros, or without the asked sign, claims nothing and scores 0.
     Undefined where no feature has a true effect of that sign. Overall ignores signs: a map that names the right
-    features with the wrong sign is perfect. 1 is reached by maps whose nonzero values lie where the truth is +1 or -1;
-    a graded or smoothed truth has a lower best.
+    features with the wrong sign is perfect. 1 is reached by maps whose nonzero values lie where the truth is +1 or -1.
+    A graded truth is divided by its largest size first, positive and negative effects each by their own (ours), and has
+    a lower best, as a smoothed one has.
     """
 
     sign: Literal["overall", "positive", "negative"] = "overall"  # which attribution is held against which truth

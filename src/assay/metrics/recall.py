@@ -18,7 +18,8 @@ class Recall:
 
     ``sum |a g| / sum |g|`` after eq. 17, so every true feature counts as much as its attribution compares to the
     largest one. Undefined where no feature has a true effect of that sign; a map without that sign scores 0. A graded
-    or smoothed truth has a best below 1 for the map that equals it.
+    truth is divided by its largest size first, positive and negative effects each by their own (ours). Then, and with a
+    smoothed truth, the map that equals it stays below 1.
     """
 
     sign: Literal["overall", "positive", "negative"] = "overall"  # which attribution is held against which truth

@@ -33,16 +33,18 @@ class Roar:
     is asked about evaluated rows whose top features are replaced likewise. The value is the area under the curve of
     accuracy over shares, by the trapezoid rule, divided by its width: an accuracy, whose relative differences are those
     of the areas; of one share, the accuracy there. Share 0 is a model trained anew on intact rows, the same for all
-    methods: seeds depend on the repeat alone.
+    methods.
 
     Removal by sample is Hooker's; which features are missing may then tell the class, to the new model too. The global
     ranking is Katakam's: one order for all rows, by the mean over reference rows of attributions divided by the sum of
     their sizes; it judges the maps of reference rows only. ``order='lerf'`` keeps the top and removes the lowest first
     (KAR); its value is the error, 1 - accuracy, so that lower is better there, too; its curve is the accuracy.
 
-    A value means something next to that of ``random_map``: include it. A share is rounded down to whole features.
-    Defined for every sample. New models see the reference rows alone, which on images may be fewer than the old model
-    saw.
+    A value means something next to that of ``random_map``: include it. With the global ranking that is one random order
+    for each seed of the study, whose luck intervals of few seeds do not show: its values on 8 seeds of a small table
+    went from .65 to .89. A share is rounded down to whole features. On images ``mean`` is the mean image, where Hooker
+    takes each channel's mean (ours). Defined for every sample. New models see the reference rows alone, which on images
+    may be fewer than the old model saw.
     """
 
     shares: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)  # of the features, removed; ascending

@@ -95,13 +95,6 @@ def test_a_default_component_keeps_its_computed_values(modules):
     assert build("methods", full("defaulting:Mine")).of.noise == pytest.approx(1 / 3)
 
 
-def test_a_file_in_another_coding_is_read_or_refused(modules):
-    path = modules.write("latin", "")
-    path.write_bytes(b"# -*- coding: latin-1 -*-\n# caf\xe9\nclass Mine: ...\n")
-    with pytest.raises(SpecError, match="not UTF-8"):
-        full("latin:Mine")
-
-
 @pytest.mark.parametrize(
     "text", ["smoothed(noise=-1e999)", "smoothed(samples=0x" + "f" * 5000 + ")"], ids=["-inf", "hex"]
 )
@@ -136,3 +129,93 @@ def test_a_broken_parent_package_is_a_spec_error(modules):
     modules.write("falling_package.inner", "class Mine: ...\n")
     with pytest.raises(SpecError, match="boom"):
         full("falling_package.inner:Mine")
+
+
+WRAPPED = """
+import torch
+from functools import partial
+import maker
+
+@torch.no_grad()
+def decorated(model, x, y): return x * 1
+
+part = partial(maker.f, power=1)
+made = maker.factory(1)
+Kind = maker.make_class(1)
+"""
+MAKER = """
+def f(model, x, y, power): ...
+def factory(power): return lambda model, x, y: x * power
+def make_class(k):
+    class Made:
+        def __call__(self, query): return k
+    return Made
+"""
+
+
+@pytest.mark.parametrize("attr", ["decorated", "part", "made", "Kind"])
+def test_what_was_wrapped_or_made_elsewhere_is_known_by_the_file_that_names_it_too(modules, attr):
+    path, maker = modules.write("wraps", WRAPPED), modules.write("maker", MAKER)
+    found = {card("methods", f"wraps:{attr}").source}
+    for file in (path, maker):
+        file.write_text(file.read_text() + "# changed\n")
+        modules.restart()
+        found.add(card("methods", f"wraps:{attr}").source)
+    assert len(found) == 3
+
+
+def test_a_text_that_names_code_is_known_by_the_code(modules):
+    modules.write(
+        "judge", "class Judge:\n    def __init__(self, func): ...\n    def __call__(self, model, x, y, a): ...\n"
+    )
+    path = modules.write("similar", "def f(a, b): return 1\n")
+    told = str(Spec.of("judge:Judge", func="similar:f"))
+    before = identity("metrics", full(told, "metrics"))
+    path.write_text("def f(a, b): return 2\n")
+    modules.restart()
+    assert identity("metrics", full(told, "metrics")) != before
+
+
+def test_a_model_made_at_import_is_known_by_its_numbers(modules):
+    import torch
+
+    from assay.core.foreign import code_digest, load
+
+    modules.write("net", "import torch\nnet = torch.nn.Linear(4, 3)\n\ndef make(): return torch.nn.Linear(4, 3)\n")
+    before, function = code_digest("net:net"), code_digest("net:make")
+    assert (code_digest("net:net"), code_digest("net:make")) == (before, function)
+    with torch.no_grad():
+        load("net:net").weight[0, 0] += 1
+    after = code_digest("net:net")
+    assert after != before
+    load("net:net").bias.data[0] -= 1  # which counts no version
+    assert code_digest("net:net") not in (before, after)
+    modules.restart()
+    assert code_digest("net:net") not in (before, after)  # other numbers in every process
+    assert code_digest("net:make") == function
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\xef\xbb\xbf", b"# -*- coding: latin-1 -*-\n# caf\xe9\n", b"# plain\r\n"],
+    ids=["byte order mark", "latin-1", "crlf"],
+)
+def test_a_file_is_read_as_python_reads_it(modules, content):
+    path = modules.write("odd", "")
+    path.write_bytes(content + METRIC.replace("\n", "\r\n" if b"\r" in content else "\n").encode())
+    assert card("metrics", "odd:Loss").fact("revision") == "7"
+    assert build("metrics", full("odd:Loss", "metrics")).k == 1
+
+
+def test_a_coding_that_nobody_knows_is_a_spec_error(modules):
+    modules.write("odd", "# -*- coding: klingon -*-\nclass Mine: ...\n")
+    with pytest.raises(SpecError, match=r"cannot (read|import)"):
+        full("odd:Mine")
+
+
+def test_a_module_that_replaced_itself_is_a_spec_error_at_the_worst(modules):
+    text = "import sys\nclass Me:\n    __slots__ = ()\n    def f(self, model, x, y): ...\n"
+    modules.write("slotted", text + "sys.modules[__name__] = Me()\n")
+    assert card("methods", "slotted:f").source
+    with pytest.raises(SpecError):
+        full("slotted:g")

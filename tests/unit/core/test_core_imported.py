@@ -1,6 +1,7 @@
 """A file that was edited after its import is refused until what runs is what can be read."""
 
 import importlib
+import subprocess
 import sys
 
 import pytest
@@ -134,3 +135,80 @@ def test_modules_that_a_test_runner_compiled_its_own_way_are_left_alone():
 
     as_imported([Path(__file__)])
     load(f"{__name__}:edit")
+
+
+LATE = """
+import contextlib
+from dataclasses import dataclass
+from functools import cache
+
+FACTOR = 1
+
+@contextlib.contextmanager
+def opened(): yield 2
+
+@cache
+def kept(): return 3
+
+@dataclass(frozen=True)
+class Mine:
+    k: int = 4
+    note = "five"
+
+    @property
+    def a(self): return 0
+
+    @a.setter
+    def a(self, value): self.note = 6
+
+    class Inner:
+        def d(self): return 7
+
+Again = Mine
+"""
+
+
+@pytest.mark.parametrize("number", ["= 1", "yield 2", "return 3", "= 4", '"five"', "= 6", "return 7"])
+def test_constants_and_what_is_wrapped_or_nested_are_compared_too(modules, number):
+    path = modules.write("late", LATE)
+    import late  # noqa: F401  # type: ignore[import-not-found]
+
+    load("late:Mine")
+    modules.restart()
+    import late as second  # noqa: F401
+
+    edit(path, number, number[:-1] + "9" if number[-1] != '"' else '"nine"')
+    with pytest.raises(SpecError, match="has changed"):
+        load("late:Mine")
+
+
+def test_after_a_reload_what_the_file_no_longer_has_does_not_matter(modules):
+    path = modules.write("late", LATE)
+    load("late:Mine")
+    path.write_text(LATE.replace("def kept", "def renamed"))
+    with pytest.raises(SpecError, match="has changed"):
+        load("late:Mine")
+    importlib.reload(sys.modules["late"])
+    load("late:Mine")
+
+
+def test_where_the_path_is_written_oddly_files_are_still_compared(modules, monkeypatch):
+    inside = modules.folder / "inside"
+    inside.mkdir()
+    path = inside / "odd_place.py"
+    path.write_text(HELPER)
+    monkeypatch.syspath_prepend(f"{modules.folder}//./inside")
+    load("odd_place:times")
+    path.write_text(HELPER + "LATE = 1\n")
+    with pytest.raises(SpecError, match="has changed"):
+        load("odd_place:times")
+
+
+def test_a_script_is_a_module_like_others(modules, tmp_path):
+    script = tmp_path / "script.py"
+    text = "from assay.core.foreign import load\nfrom assay.core.registry import card\ndef f(model, x, y): return x\n"
+    script.write_text(
+        text + "if __name__ == '__main__':\n    print(card('methods', 'script:f').source)\n    load('script:f')\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert done.returncode == 0, done.stderr

@@ -1,5 +1,7 @@
 """A source digest changes with the file and with every file of ours below it, and with nothing else."""
 
+import sys
+
 import pytest
 
 from assay.core import sources
@@ -119,6 +121,38 @@ def test_a_digest_of_your_file_changes_with_your_files_below_it(modules, changed
     assert (source_digest(paths["proj.entry"]) == before) == (changed == "unrelated")
 
 
+def test_a_namespace_package_and_a_second_folder_on_the_path_count(modules, tmp_path_factory, monkeypatch):
+    beside = tmp_path_factory.mktemp("beside")
+    monkeypatch.setattr("sys.path", [*sys.path, str(beside)])
+    entry = modules.write("proj.methods.mine", "from proj.helpers import f\nimport elsewhere\n")  # no __init__.py
+    files = [modules.write("proj.helpers", "x = 1\n"), beside / "elsewhere.py"]
+    files[1].write_text("y = 1\n")
+    found = {source_digest(entry)}
+    for file in files:
+        file.write_text("z = 2\n")
+        found.add(source_digest(entry))
+    assert len(found) == 3
+
+
+def test_what_python_finds_first_counts(modules, tmp_path_factory, monkeypatch):
+    before = tmp_path_factory.mktemp("before")
+    monkeypatch.syspath_prepend(str(before))
+    entry, hidden = modules.write("entry", "import helper\n"), modules.write("helper", "x = 1\n")
+    (before / "helper.py").write_text("x = 2\n")
+    first = source_digest(entry)
+    hidden.write_text("x = 3\n")
+    assert source_digest(entry) == first
+    (before / "helper.py").write_text("x = 4\n")
+    assert source_digest(entry) != first
+
+
+def test_a_deleted_file_below_is_a_change(modules):
+    entry, below = modules.write("entry", "import below\n"), modules.write("below", "x = 1\n")
+    before = source_digest(entry)
+    below.unlink()
+    assert source_digest(entry) != before
+
+
 def test_a_file_that_comes_to_be_imported_counts(modules):
     entry, late = modules.write("entry", "x = 1\n"), modules.write("late", "y = 1\n")
     before = source_digest(entry)
@@ -136,9 +170,9 @@ def test_of_a_broken_file_below_the_content_counts(modules):
 
 
 def test_what_is_installed_counts_with_its_version_and_is_not_searched(modules, monkeypatch):
-    monkeypatch.setattr(sources, "_INSTALLED", [modules.folder / "site"])
-    monkeypatch.syspath_prepend(str(modules.folder / "site"))
-    inside, below = modules.write("site.far.inside", "import far.below\n"), modules.write("site.far.below", "x = 1\n")
+    monkeypatch.syspath_prepend(str(modules.folder / "site-packages"))
+    inside = modules.write("site-packages.far.inside", "import far.below\n")
+    below = modules.write("site-packages.far.below", "x = 1\n")
     mine = modules.write("mine", "import far.inside\n")
     versions = {"far": "1.0"}
     monkeypatch.setattr(sources, "_version_of", versions.get)
