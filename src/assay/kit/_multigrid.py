@@ -12,7 +12,9 @@ from assay.kit._multigrid_operator import build
 from assay.kit._multigrid_plan import KINDS, PLANE, plan
 from assay.kit._multigrid_start import extent, fill, load, store
 
-CLOSE = 4e-4  # a step that changes less, in parts of the value range, leaves less than 1e-3; largest seen: 2.3e-4
+CLOSE = 4e-4  # a step that changes less, in parts of the value range, leaves less than 1e-3; largest seen: 4.4e-4
+FEW = 1 / 64  # of the pixels: with fewer known ones steps may be small far from the end, so that a round is not enough
+SURE = 4e-5  # what the first step of a round may change when it is the last round there
 EXACT = 1e-11  # the same where double precision is asked for
 GAIN = 1e-3  # how much a round of steps is asked to improve on the one before
 MOST = 20  # steps in a round
@@ -32,6 +34,7 @@ class Solver:
     def __call__(self, values: Array, removed: Array) -> None:
         """Write the removed pixels (H, W) of ``values`` (C, H, W)."""
         plan = self.plan
+        few = removed.size - int(removed.sum()) < FEW * removed.size
         build(removed, self.cells, self.flat, plan.size, plan.grids, plan.weights, plan.least)
         for channel in values:
             low, high = extent(channel, removed)
@@ -40,17 +43,21 @@ class Solver:
             if high - low > np.finfo(np.float64).tiny:
                 load(channel, removed, low, 1 / (high - low), self.image, plan.grids[0])
                 fill(self.image, self.cells, self.flat[0], plan.size, plan.grids)
-                self._solve(channel.dtype == np.float64)
+                self._solve(EXACT if channel.dtype == np.float64 else SURE if few else CLOSE)
                 store(self.image, removed, low, high - low, channel, plan.grids[0])
             else:
                 channel[removed] = low
 
-    def _solve(self, exact: bool) -> None:
+    def _solve(self, goal: float) -> None:
         """In rounds: a round corrects in single precision what is wrong in double precision."""
         plan, tolerance = self.plan, CLOSE
-        for _ in range(ROUNDS if exact else 1):
-            tables = (plan.smoothing, plan.defects, plan.product, plan.misfit)
+        tables = (plan.smoothing, plan.defects, plan.product, plan.misfit)
+        for _ in range(ROUNDS if goal < CLOSE else 1):
             first, last = solve(self.image, self.cells, self.flat[0], plan.size, plan.grids, *tables, tolerance, MOST)
-            if first < EXACT:
+            if not isfinite(first + last):
+                for planes in (self.cells, self.flat, self.image):
+                    planes.fill(0)  # what is not finite would stay in them
+                raise ArithmeticError("imputation did not converge on a mask: please report it")
+            if first < goal:
                 break
-            tolerance = GAIN * last
+            tolerance = max(GAIN * last, goal / 10)

@@ -24,6 +24,8 @@ from assay.kit._multigrid_plan import (
     VALUE,
 )
 
+NOTHING = 1e-30  # a squared residual that single precision can no longer tell from 0: of 1e-15 of the value range
+
 
 @entry
 def solve(
@@ -51,12 +53,14 @@ def solve(
     for step in range(most):
         _cycle(cells, flat, size, grids, smoothing, defects)
         now = _dot(cells, RESIDUAL * size, VALUE * size, whole)
-        if not now > 0.0:
+        if now < NOTHING:
             break
         largest = _turn(cells, direction, VALUE * size, cells.dtype.type(now / before), whole)
         curvature = 0.0
         for colour in range(4):
             curvature += _product(cells, product[colour], count)
+        if curvature < NOTHING:
+            break
         length = now / curvature
         _advance(cells, size, cells.dtype.type(length), whole)
         before, last = now, length * largest

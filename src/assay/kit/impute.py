@@ -5,9 +5,9 @@ to 1. This is one linear system per mask, which all channels share (the imputati
 
 The system is solved by conjugate gradients with a multigrid cycle as the preconditioner, each channel on the scale of
 the value range of its known pixels. In float32 steps end when one changes no pixel by 4e-4 of that range; the error is
-meant to be at most 1e-3 of it (largest seen on masks made to be hard and on random ones: 2.3e-4). In float64 it is at
-most 1e-9 of it. What is wrong with an image is found in double precision and corrected in single, in one round or in
-several: nearly singular systems, where few pixels are known, need no other way.
+meant to be at most 1e-3 of it (largest seen on masks made to be hard and on random ones: 4.4e-4). In float64 it is at
+most 1e-9 of it. What is wrong with an image is found in double precision and corrected in single, in one round or, in
+float64 and where fewer than a 64th of the pixels are known, in several: nearly singular systems need no other way.
 """
 
 from __future__ import annotations

@@ -263,6 +263,58 @@ def test_hard_masks_by_tensor_operations(name):
     assert error(on_device(x, removed), reference(x, removed), x, removed) < ALLOWED
 
 
+def border_rows(side):
+    """Two to five removed pixels in a row at the bottom and at the right, wherever they fit."""
+    for length in (2, 3, 4, 5):
+        for start in range(side - length + 1):
+            for turn in (False, True):
+                gone = torch.zeros(side, side, dtype=torch.bool)
+                gone[-1, start : start + length] = True
+                yield gone.T if turn else gone
+
+
+@pytest.mark.parametrize("side", [4, 8, 16, 31])
+def test_a_few_pixels_at_the_border_are_finite_in_double_precision_too(side):
+    removed = torch.stack([*border_rows(side)])
+    for seed in range(8):
+        x = torch.rand(1, 1, side, side, generator=numbers(seed), dtype=torch.float64).expand(len(removed), -1, -1, -1)
+        found = impute(x, removed)
+        for gone, values in zip(removed[::5], found[::5], strict=True):
+            np.testing.assert_allclose(values, literal(x[0].numpy(), gone.numpy()), rtol=0, atol=1e-9)
+        assert found.isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("length", "known"),
+    [(12, (2, 5)), (500, (5, 6, 7)), (1000, (22, 23, 24)), (5000, (60, 61, 62, 63))],
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_long_thin_images_with_few_known_pixels_are_interpolated(length, known, dtype):
+    x = torch.rand(1, 1, 1, length, generator=numbers(1), dtype=dtype)
+    removed = torch.ones(1, 1, length, dtype=torch.bool)
+    removed[..., list(known)] = False
+    wanted = np.interp(np.arange(length), known, x[0, 0, 0, list(known)].double())  # flat beyond the ends
+    found = error(impute(x, removed), torch.tensor(wanted).view(1, 1, 1, -1), x, removed)
+    assert found < (ALLOWED / 100 if dtype == torch.float32 else 1e-9)
+
+
+def test_what_does_not_converge_is_an_error_and_leaves_nothing_behind(monkeypatch):
+    from assay.kit import _multigrid
+
+    good = (torch.rand(1, 1, 9, 9, generator=numbers(3)), torch.rand(1, 9, 9, generator=numbers(4)) < 0.5)
+    before, solve = impute(*good), _multigrid.solve
+
+    def broken(image, cells, *rest):
+        cells.fill(np.nan)
+        return np.inf, np.inf
+
+    monkeypatch.setattr(_multigrid, "solve", broken)
+    with pytest.raises(ArithmeticError, match="did not converge"):
+        impute(*good)
+    monkeypatch.setattr(_multigrid, "solve", solve)
+    assert torch.equal(impute(*good), before)
+
+
 @pytest.mark.parametrize("solver", [impute, on_device])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_one_known_pixel_is_the_answer(solver, dtype):
