@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from assay.attributed import Attributed
+from assay.core import preflight
 from assay.core.build import describe, method_named, named
 from assay.core.errors import SpecError
 from assay.core.machine import Machine
-from assay.core.preflight import default_readout, outputs_of, sound_classes, sound_rows
 from assay.core.protocols import Environment, Method, Trained
 from assay.core.question import Question
 from assay.core.registry import card
@@ -104,15 +104,16 @@ def run(
     return Run(root, result(Store.open(root, create=False)))
 
 
+@torch.inference_mode(False)  # also where the caller's are on: methods need gradients
 def evaluate(
     model: nn.Module,
-    x: Tensor | Array,
+    x: Tensor | Array | pd.DataFrame,
     target: Tensor | Array | int | None = None,
     methods: Sequence[str | Any] = METHODS,
     metrics: Sequence[str | Any] = METRICS,
     *,
     label: Tensor | Array | None = None,
-    reference: Tensor | Array | None = None,
+    reference: Tensor | Array | pd.DataFrame | None = None,
     readout: str | None = None,
     outputs: str = "logits",
     baseline: str | float = "zero",
@@ -120,30 +121,44 @@ def evaluate(
 ) -> Evaluation:
     """Score methods on a model and rows of yours, images (N, C, H, W) or tables (N, D); no truth is needed.
 
+    Rows are floats, as the model reads them; a data frame's numbers are taken in the model's format.
+
     ``target`` is the class to explain, one for all or one per row; None explains what the model predicts. ``label`` is
     what is true of the rows, for metrics that go by accuracy: ``target`` where it is given, else the predictions.
     ``reference`` are training rows, for methods and metrics that look at data first. ``outputs`` says what the model
     answers with: logits, probabilities or a value; ``readout`` which number is explained (None: that). Methods and
     metrics are specs or objects. ``print`` the result, or take its ``frame()``.
     """
-    rows = sound_rows("x", torch.as_tensor(x))
-    asked = Question(default_readout(outputs, readout), 1.0, baseline, "predicted" if target is None else "label")  # type: ignore[arg-type]
+    rows = preflight.sound_rows("x", preflight.as_rows("x", x, model))
+    asked = _asked(outputs, readout, preflight.sound_baseline(baseline, rows.dtype), target, reference)
     setting = own_setting(model, rows, asked, outputs)
-    count = outputs_of(setting.model, rows, outputs)
+    count = preflight.outputs_of(setting.model, rows, outputs)
+    if outputs == "value" and count > 1 and target is None:
+        raise SpecError(f"the model answers with {count} values: give target, the one to explain, 0 to {count - 1}.")
     here = replace(HERE, device=str(rows.device), memory=memory)
 
     def classes(name: str, given: Any) -> Tensor:
-        return sound_classes(name, torch.as_tensor(given, device=rows.device), len(rows), count)
+        known = preflight.as_classes(name, given).to(rows.device)
+        one = name == "target" and known.dim() == 0
+        return preflight.sound_classes(name, known.repeat(len(rows)) if one else known, len(rows), count)
 
-    aim = None if target is None else classes("target", np.full(len(rows), target) if np.ndim(target) == 0 else target)  # type: ignore[arg-type]
+    aim = None if target is None else classes("target", target)
     true = classes("label", label) if label is not None else aim
     true = predictions(setting, rows, here) if true is None else true
     if reference is not None:
-        known = sound_rows("reference", torch.as_tensor(reference).to(rows), rows)
+        known = preflight.sound_rows("reference", preflight.as_rows("reference", reference, model).to(rows), rows)
         setting = replace(setting, reference=Reference(known, predictions(setting, known, here)))
     solvers = numbered(method_named(method) for method in _listed("methods", methods))
     judges = numbered(named("metrics", metric) for metric in _listed("metrics", metrics))
     return judge_all(setting, Samples(rows, true, None, tuple(range(len(rows)))), aim, solvers, judges, here)
+
+
+def _asked(outputs: str, readout: str | None, baseline: str | float, target: object, reference: object) -> Question:
+    if baseline == "mean" and reference is None:
+        raise SpecError("baseline='mean' is the mean of training rows: give them as reference.")
+    return Question(
+        preflight.default_readout(outputs, readout), 1.0, baseline, "predicted" if target is None else "label"
+    )
 
 
 def _listed(name: str, given: Sequence[Any]) -> Sequence[Any]:

@@ -21,6 +21,7 @@ from assay.core.evidence import Evidence, mean_score
 from assay.core.machine import Machine
 from assay.core.protocols import Probing
 from assay.core.query import Query
+from assay.core.question import Question
 from assay.core.setting import Samples, Setting
 from assay.core.trial import Scene
 from assay.execute.trial import attribute_within, fit, pose, trial
@@ -180,5 +181,5 @@ def predictions(setting: Setting, x: Tensor, machine: Machine) -> Tensor:
     if setting.outputs == "value":
         return zeros
     rows = Samples(x, zeros, None, tuple(range(len(x))))
-    query = pose(setting, rows, setting.question, ("own",), machine)
+    query = pose(setting, rows, Question(baseline="zero", target="label"), ("own",), machine)
     return query.outputs(x).argmax(dim=-1)

@@ -33,3 +33,63 @@ def number() -> float:
 def size(model, x, y, a):
     """A metric that does not say which way is better."""
     return a.abs().flatten(1).sum(dim=1)
+
+
+class Noisy(nn.Module):
+    """Dropout that is always on."""
+
+    def forward(self, x):
+        return nn.functional.dropout(x[:, :3], 0.5, training=True)
+
+
+class Counting(nn.Module):
+    """Every call is answered with larger numbers."""
+
+    calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return x[:, :3] * self.calls
+
+
+class Mixing(nn.Module):
+    """A row is told from the mean of its batch."""
+
+    def forward(self, x):
+        return x[:, :3] - x[:, :3].mean(dim=0)
+
+
+class Reading(nn.Module):
+    """A batch is read as a sequence: the first row knows of no other."""
+
+    def forward(self, x):
+        return x[:, :3].cumsum(dim=0)
+
+
+def unstated() -> nn.Module:
+    """Batch normalisation without running statistics."""
+    return nn.Sequential(linear(), nn.BatchNorm1d(3, track_running_stats=False))
+
+
+def soft() -> nn.Module:
+    return nn.Sequential(linear(), nn.Softmax(dim=1))
+
+
+def overwriting() -> nn.Module:
+    return nn.Sequential(nn.ReLU(inplace=True), linear())
+
+
+def careful() -> nn.Module:
+    """The same without writing into its input."""
+    return nn.Sequential(nn.ReLU(), linear())
+
+
+def broken() -> nn.Module:
+    raise RuntimeError("no weights today")
+
+
+def sized(columns) -> nn.Module:
+    return nn.Linear(columns, 3)
+
+
+three = 3

@@ -50,8 +50,9 @@ def evaluate(
     """
     from assay.cli.run import execute, forecast
     from assay.core.build import named
+    from assay.core.preflight import sound_baseline
 
-    asked = {"outputs": outputs, "readout": readout, "target": target, "baseline": _number(baseline)}
+    asked = {"outputs": outputs, "readout": readout, "target": target, "baseline": sound_baseline(_number(baseline))}
     place = Spec.of("own", model=model, data=str(data), weights=str(weights or ""), **asked)
     own = named("environments", str(place))[0]
     own.setting(0, {})  # what is wrong with model or data is told before anything runs

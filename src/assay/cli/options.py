@@ -29,7 +29,21 @@ def machine(device: str, memory: str, threads: int, dtype: str) -> Machine:
         raise AssayError(f"--dtype {dtype}: choose float32 or float64.")
     if threads < 1:
         raise AssayError(f"--threads {threads}: at least 1 is needed.")
+    _sound_device(device)
     return Machine(device, dtype, parse_memory(memory), threads)
+
+
+def _sound_device(name: str) -> None:
+    """AssayError where no number can be kept there; the processor is always there, and needs no torch to say so."""
+    if name == "cpu":
+        return
+    import torch
+
+    try:
+        torch.zeros(1, device=name).item()
+    except Exception as error:
+        told = str(error).partition("\n")[0].rstrip(".")
+        raise AssayError(f"--device {name}: torch finds no such device here: {told}.") from error
 
 
 def worker_count(given: int | None, memory: int) -> int:
@@ -48,4 +62,6 @@ def seed_list(text: str | None) -> tuple[int, ...] | None:
         seeds = tuple(int(part) for part in text.split(","))
     except ValueError:
         raise AssayError(f"--seeds {text}: write whole numbers with commas, such as 0,1,2.") from None
+    if min(seeds) < 0:
+        raise AssayError(f"--seeds {text}: a seed is 0 or more.")
     return seeds

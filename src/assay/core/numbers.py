@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 _known: WeakKeyDictionary[Any, tuple[object, str]] = WeakKeyDictionary()  # what was digested, and its digest
 
@@ -33,6 +30,6 @@ def _digest(found: Any) -> str:
     return digest.hexdigest()
 
 
-def _tensors(found: Any) -> Iterator[tuple[str, Tensor]]:
+def _tensors(found: Any) -> Iterator[tuple[str, Any]]:
     for name, tensor in (*found.named_parameters(), *found.named_buffers()):
         yield name, tensor.detach()

@@ -9,7 +9,7 @@ from functools import partial
 from typing import ClassVar
 
 import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
 
 from assay.core.errors import SpecError
 from assay.core.foreign import load
@@ -17,13 +17,15 @@ from assay.core.protocols import Environment
 from assay.core.question import BASELINES
 from assay.core.registry import card
 from assay.core.rng import generator
-from assay.core.setting import Samples, Setting
+from assay.core.setting import Reference, Samples, Setting
 from assay.core.trial import baseline_for
 from assay.environments._inside import named, of_part, trained, training_rows
 from assay.kit.cells import feature_cells
 from assay.train.augment import shifted
 from assay.train.fit import fit
 from assay.train.networks import restore
+
+ROWS = 256  # per call when accuracy is counted
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,16 @@ class InDomain:
             schedule=lambda epoch: self.gamma ** (epoch // self.step),
             augment=partial(self._view, setting),
         )
+        self._compare(_accuracy(setting.model, rows), _accuracy(model, rows))
         return {**named("of", before), **named("model", model.state_dict())}
+
+    def _compare(self, before: float, after: float) -> None:
+        """Fine-tuning that ruins a model is no fine-tuning."""
+        if after < before / 2:
+            raise SpecError(
+                f"in_domain: fine-tuning ruined the model, which was right on {before:.0%} of its training rows and is "
+                f"on {after:.0%}: ask for a smaller lr than {self.lr:g}, or for more epochs than {self.epochs}."
+            )
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
         before = self.of.setting(seed, of_part("of", weights))
@@ -115,3 +126,12 @@ class InDomain:
         chosen = chosen.where(torch.rand(len(x), generator=random) < 0.5, -1)  # -1: no cell
         missing = setting.features.expand(cells == chosen.view(-1, *[1] * cells.dim()))
         return torch.where(missing, baseline_for(setting, self.canvas, x), x)
+
+
+def _accuracy(model: nn.Module, rows: Reference) -> float:
+    with torch.no_grad():
+        right = [
+            model(x).argmax(dim=-1) == label
+            for x, label in zip(rows.x.split(ROWS), rows.label.split(ROWS), strict=True)
+        ]
+    return float(torch.cat(right).double().mean())

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal
-from zipfile import BadZipFile
 
 import numpy as np
 import torch
@@ -16,17 +15,18 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from assay.core import preflight
 from assay.core.errors import SpecError
 from assay.core.features import Columns, Features, Pixels
-from assay.core.foreign import load
-from assay.core.preflight import default_readout, outputs_of, sound_classes, sound_rows
+from assay.core.foreign import code_digest, load
 from assay.core.question import Question
 from assay.core.rng import generator
 from assay.core.setting import Reference, Samples, Setting
 from assay.core.spec import Code, File
 from assay.train.networks import initialise, mlp
 
-ROWS = 64  # rows per call when the model is asked for labels
+PART = 64  # rows per call when the model is asked for labels
+NAMES = ("x", "y", "reference_x", "reference_y")  # arrays that are read
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Own:
     there are is an error. Images are ``(N, channels, height, width)``, tables ``(N, columns)``. Without labels the
     model's own predictions stand for them: accuracy is then agreement with the intact model.
 
-    The model is used frozen, in evaluation mode and in float32. Its source, with your modules that it imports, the
-    weights and the data are in the keys: when they change, results are computed again. A file that the code reads by
-    itself is not.
+    Rows are floats, as the model reads them; it is used frozen, in evaluation mode and in float32, and must answer a
+    row in one way, alone or among others. Its source, with your modules that it imports, the weights and the data are
+    in the keys: when they change, results are computed again. A file that the code reads by itself is not.
     """
 
     modality: ClassVar[str] = "image or table"
@@ -65,22 +65,27 @@ class Own:
         return len(self._arrays["x"])
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
-        arrays, model = self._arrays, self._model
-        x = sound_rows("x", _floats(arrays["x"]))
-        features_of(x)  # says what shape is meant before a model stumbles over another
-        outputs_of(model, x, self.outputs)
+        arrays, ready, baseline = self._arrays, self._ready, preflight.sound_baseline(self.baseline)
+        if self.outputs == "value" and ready.outputs > 1:
+            raise SpecError(
+                f"own: {self.model} answers with {ready.outputs} values, and there is no way here to say which of them "
+                "is explained: give a model that answers with one, or call assay.evaluate with a target."
+            )
+        if baseline == "mean" and "reference_x" not in arrays:
+            raise SpecError("own: the baseline 'mean' is that of training rows: give them as reference_x in the data.")
+        x = _rows("x", arrays["x"])
         if "y" in arrays:
-            self._labels_of(x, arrays["y"])
-        question = Question(default_readout(self.outputs, self.readout), 1.0, self.baseline, self.target)
-        return own_setting(model, x, question, self.outputs, self._reference(arrays, x))
+            self._labels_of(x, arrays["y"], "y")
+        question = Question(preflight.default_readout(self.outputs, self.readout), 1.0, baseline, self.target)
+        return own_setting(ready.module, x, question, self.outputs, self._reference(arrays, x))
 
     @property
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
         return _arrays(self.data, *_stamp(self.data))
 
     @property
-    def _model(self) -> nn.Module:
-        return _model(self.model, self.weights, *_stamp(self.weights))
+    def _ready(self) -> _Ready:
+        return _ready(self, _version(self.model), _stamp(self.weights), _stamp(self.data))
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
         arrays, rows = self._arrays, list(indices)
@@ -92,24 +97,24 @@ class Own:
             )
         order = torch.randperm(count, generator=generator("own", "order", seed)).numpy() if seed else np.arange(count)
         picked = order[rows]
-        x = _floats(arrays["x"][picked])
-        return Samples(x, self._labels_of(x, arrays["y"][picked] if "y" in arrays else None), None, tuple(rows))
+        x = preflight.as_rows("x", arrays["x"][picked]).float()
+        return Samples(x, self._labels_of(x, arrays["y"][picked] if "y" in arrays else None, "y"), None, tuple(rows))
 
     def _reference(self, arrays: Mapping[str, NDArray[Any]], like: Tensor) -> Reference | None:
         if "reference_x" not in arrays:
             return None
-        x = sound_rows("reference_x", _floats(arrays["reference_x"]), like)
-        return Reference(x, self._labels_of(x, arrays.get("reference_y")))
+        x = _rows("reference_x", arrays["reference_x"], like)
+        return Reference(x, self._labels_of(x, arrays.get("reference_y"), "reference_y"))
 
-    def _labels_of(self, x: Tensor, given: NDArray[Any] | None) -> Tensor:
+    def _labels_of(self, x: Tensor, given: NDArray[Any] | None, name: str) -> Tensor:
         """As given, else as predicted; 0 where the model answers with a value."""
         if self.outputs == "value":
             return torch.zeros(len(x), dtype=torch.long)
-        model = self._model
+        ready = self._ready
         if given is not None:
-            return sound_classes("y", torch.from_numpy(given), len(x), outputs_of(model, x, self.outputs))
+            return preflight.sound_classes(name, preflight.as_classes(name, given), len(x), ready.outputs)
         with torch.no_grad():
-            return torch.cat([model(part).argmax(dim=-1) for part in x.split(ROWS)])
+            return torch.cat([ready.module(part).argmax(dim=-1) for part in x.split(PART)])
 
 
 def own_setting(
@@ -117,8 +122,8 @@ def own_setting(
 ) -> Setting:
     """A setting for a model and rows in memory; the model is copied, frozen and in evaluation mode."""
     kind: Literal["image", "table"] = "image" if x.dim() == 4 else "table"
-    frozen = deepcopy(model).eval().requires_grad_(False)
-    return Setting(frozen, features_of(x), kind, question, reference=reference, outputs=outputs)  # type: ignore[arg-type]
+    features = features_of(x)  # says what shape is meant before a model stumbles over another
+    return Setting(preflight.frozen(model, x), features, kind, question, reference=reference, outputs=outputs)  # type: ignore[arg-type]
 
 
 def features_of(x: Tensor) -> Features:
@@ -127,9 +132,7 @@ def features_of(x: Tensor) -> Features:
         return Pixels(*x.shape[1:])
     if x.dim() == 2:
         return Columns.plain(x.shape[1])
-    raise SpecError(
-        f"x has shape {tuple(x.shape)}: write images as (N, channels, height, width), tables as (N, columns)."
-    )
+    raise SpecError(f"x has shape {tuple(x.shape)}: {preflight.SHAPES}.")
 
 
 def example() -> nn.Module:
@@ -147,30 +150,53 @@ def _stamp(path: str) -> tuple[int, int]:
     return (found.st_size, found.st_mtime_ns)
 
 
-@lru_cache(maxsize=2)
-def _model(code: str, weights: str, _size: int, _time: int) -> nn.Module:
-    """The model, made once in a process; every process must make the same one."""
+def _version(code: str) -> tuple[int, str]:
+    """What Python has loaded under this name, and its source: both change when a module is loaded again."""
     if ":" not in code:
         raise SpecError(f"own: '{code}' names no model: write module:attr.")
-    found = load(code)
-    made = _made(code, found)
-    if weights:
-        _fill(made, code, weights)
-    elif made is not found and not _equal(made, _made(code, found)):
-        raise SpecError(f"own: {code} makes another model every time: give its weights as a file.")
-    return made.float().eval().requires_grad_(False)
+    found, source = load(code), ""
+    with suppress(SpecError):  # what was typed at a prompt has no source
+        source = code_digest(code)
+    return id(found), source
 
 
-def _made(code: str, found: Any) -> nn.Module:
-    made = found if isinstance(found, nn.Module) else found()
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """A model to be asked, and what it was made by, which is kept so that its id is nobody else's."""
+
+    module: nn.Module
+    outputs: int
+    source: Any
+
+
+@lru_cache(maxsize=2)
+def _ready(own: Own, _code: object, _weights: object, _data: object) -> _Ready:
+    """The model, made once in a process; every process must make the same one."""
+    x = _rows("x", own._arrays["x"])
+    features_of(x)
+    found = load(own.model)
+    module = preflight.frozen(_made(own, found), x)
+    outputs = preflight.outputs_of(module, x, own.outputs)
+    if not isinstance(found, nn.Module):
+        preflight.sound_twin(f"own: {own.model}", module, preflight.frozen(_made(own, found), x), x)
+    return _Ready(module, outputs, found)
+
+
+def _made(own: Own, found: Any) -> nn.Module:
+    """A model of our own: what is done to it happens to nobody else's."""
+    code = own.model
+    if not callable(found):
+        raise SpecError(f"own: {code} is {type(found).__name__}, not a torch.nn.Module or a function that returns one.")
+    try:
+        made = found if isinstance(found, nn.Module) else found()
+    except Exception as error:
+        raise SpecError(f"own: {code}() makes no model: {preflight.told(error)}.") from error
     if not isinstance(made, nn.Module):
         raise SpecError(f"own: {code} is {type(made).__name__}, not a torch.nn.Module.")
-    return made
-
-
-def _equal(left: nn.Module, right: nn.Module) -> bool:
-    pairs = zip(left.state_dict().values(), right.state_dict().values(), strict=True)
-    return all(torch.equal(a, b) for a, b in pairs)
+    mine = preflight.copied(made).float()
+    if own.weights:
+        _fill(mine, code, own.weights)
+    return mine
 
 
 @lru_cache(maxsize=2)
@@ -180,24 +206,32 @@ def _arrays(path: str, _size: int, _time: int) -> Mapping[str, NDArray[Any]]:
         return {"x": rows[16:], "reference_x": rows[:16]}
     if not Path(path).is_file():
         raise SpecError(f"own: there is no file '{path}'.")
-    try:
-        found = np.load(path, allow_pickle=False)
-    except (ValueError, OSError, BadZipFile) as error:
-        raise SpecError(f"own: cannot read '{path}' as .npz or .npy of plain arrays: {error}.") from None
-    arrays = {"x": found} if isinstance(found, np.ndarray) else dict(found)
-    if "x" not in arrays or not len(arrays["x"]):
-        raise SpecError(f"own: '{path}' has {', '.join(arrays) or 'nothing'}, and no rows in an array 'x'.")
+    arrays, names = _read(path)
+    if "x" not in arrays or not arrays["x"].size:
+        raise SpecError(f"own: '{path}' has {', '.join(names) or 'nothing'}, and no rows in an array 'x'.")
     for name in ("y", "reference_y"):
         of = arrays.get(name.replace("y", "x"))
-        if name in arrays and (of is None or arrays[name].shape != (len(of),)):
+        if name in arrays and (of is None or arrays[name].shape != of.shape[:1]):
             raise SpecError(f"own: '{name}' in '{path}' has shape {arrays[name].shape}: one label per row is needed.")
     return arrays
 
 
-def _floats(array: NDArray[Any]) -> Tensor:
-    if array.dtype.kind not in "fiub":
-        raise SpecError(f"own: an array holds {array.dtype}, not numbers.")
-    return torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32))
+def _read(path: str) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """The arrays of a file that mean something here, and the names of all."""
+    try:
+        found = np.load(path, allow_pickle=False)
+        if isinstance(found, np.ndarray):
+            return {"x": found}, ["x"]
+        with found:
+            return {name: found[name] for name in NAMES if name in found.files}, found.files
+    except Exception as error:  # of three libraries, each with errors of its own
+        raise SpecError(
+            f"own: cannot read '{path}' as .npz or .npy of plain arrays: {preflight.told(error)}."
+        ) from None
+
+
+def _rows(name: str, array: NDArray[Any], like: Tensor | None = None) -> Tensor:
+    return preflight.sound_rows(name, preflight.as_rows(name, array).float(), like)
 
 
 def _fill(model: nn.Module, code: str, path: str) -> None:

@@ -37,25 +37,24 @@ class Rule:
             lost = np.concatenate([np.zeros_like(lost[:, :1]), lost[:, :-1]], axis=1)
         return np.clip(1 - lost / kept, 0.0, 1.0)
 
-    def _low(self, rise: Numbers) -> npt.NDArray[np.bool_]:
+    def halved(self, level: Numbers, size: int) -> npt.NDArray[np.int64]:
+        """The last of each step's columns when a step of ``size`` columns that raises the level is redone in two
+        halves, and so on; steps that raise nothing stay whole."""
+        left = [(start, min(start + size, len(level))) for start in reversed(range(0, len(level), size))]
+        found = []
+        while left:
+            start, stop = left.pop()
+            rise = level[stop - 1] - (level[start - 1] if start else 0.0)
+            if stop - start == 1 or self._low(rise):
+                found.append(stop - 1)
+                continue
+            half = 1 << (stop - start - 1).bit_length() - 1  # the largest power of two below the length
+            left += [(start + half, stop), (start, start + half)]
+        return np.array(found)
+
+    def _low(self, rise: Numbers | float) -> npt.NDArray[np.bool_]:
         low = rise < self.threshold - TINY if self.strict else rise <= self.threshold + TINY
         return np.asarray(low)
-
-
-def halved(level: Numbers, size: int, threshold: float) -> npt.NDArray[np.int64]:
-    """The last of each step's columns when a step of ``size`` columns that raises the level is redone in two halves,
-    and so on; steps that raise nothing stay whole."""
-    left = [(start, min(start + size, len(level))) for start in reversed(range(0, len(level), size))]
-    found = []
-    while left:
-        start, stop = left.pop()
-        rise = level[stop - 1] - (level[start - 1] if start else 0.0)
-        if stop - start == 1 or rise < threshold - TINY:
-            found.append(stop - 1)
-            continue
-        half = 1 << (stop - start - 1).bit_length() - 1  # the largest power of two below the length
-        left += [(start + half, stop), (start, start + half)]
-    return np.array(found)
 
 
 def first_reaching(level: Numbers, wanted: Sequence[float]) -> list[int]:

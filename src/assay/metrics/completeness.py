@@ -42,7 +42,12 @@ class Completeness:
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     ideal: ClassVar[float] = 1.0
     invariant: ClassVar[tuple[str, ...]] = ("scale",)
-    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (("transform", "clamp", "scale"),)
+    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (
+        ("transform", "clamp", "scale"),
+        ("readout", "logit", "range"),
+        ("readout", "margin", "range"),
+        ("readout", "value", "range"),
+    )
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
     cost: ClassVar[str] = "9 model rows a sample, each imputed, and one that all methods share"

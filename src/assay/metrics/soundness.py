@@ -18,7 +18,7 @@ from assay.metrics._ask import ask_classes
 from assay.metrics._fill import Removal
 from assay.metrics._rows import rows
 from assay.metrics._soco import heights, indications, readout_of
-from assay.metrics._soco_rule import Rule, first_reaching, halved
+from assay.metrics._soco_rule import Rule, first_reaching
 from assay.metrics._soco_sets import grown
 
 COARSE = 8  # steps that an adaptive expansion tries at once
@@ -33,9 +33,9 @@ class Soundness:
     attribution of what it added, in every sample. Soundness after a step is the mean over samples of (attribution so
     far - false attribution so far) / attribution so far; at level v, that of the first step whose accuracy is v or
     more. The value is the mean over the levels reached: None where none is. Compare methods at levels that all of them
-    reach. Accuracy before the first step is taken to be 0, so that this step is never false: where it reaches many
-    levels at once (few classes, easy inputs), these say nothing about the map. Undefined for a sample without
-    attribution, or whose model has no finite answer (ours).
+    reach. Accuracy before the first step is taken to be 0, so that with the usual settings this step is never false:
+    where it reaches many levels at once (few classes, easy inputs), these say nothing about the map. Undefined for a
+    sample without attribution, or whose model has no finite answer (ours).
 
     Steps are false only once accuracy is above ``start``, as in the published code: the paper has no such rule. The
     code differs further by ``strict=False, lag=True``. By "sample", each sample's own score decides what is false for
@@ -118,10 +118,8 @@ class Soundness:
             return Score(None, len(evidence), 0)
         found = {name: array[defined].astype(np.float64) for name, array in evidence.rows.items()}
         level = found["score" if self.indicator == "probability" else "correct"].mean(axis=0)
-        steps = np.arange(len(level))
-        if self.expansion == "adaptive":
-            steps = halved(level, COARSE, self.threshold)
         rule = Rule(self.threshold, self.strict, self.start, self.lag)
+        steps = rule.halved(level, COARSE) if self.expansion == "adaptive" else np.arange(len(level))
         own = None
         if self.indicator == "sample":
             own = np.concatenate([found["before"], found["score"][:, steps]], axis=1)

@@ -16,7 +16,7 @@ from assay.claims.expansion_errors import VARIANTS, attributions, cases, errors
 from assay.claims.game_families import ADMITTED, STRICT, arranged, order_types, ranks
 from assay.claims.game_search import equal_attribution, positive_attributions, smallest, tally
 from assay.kit import expansion, games
-from assay.metrics._soco_rule import Rule, halved
+from assay.metrics._soco_rule import Rule
 from assay.metrics._soco_sets import by_mass
 
 # ---- the paper's section 4 with sets: a game is a dict from frozensets of features to performance
@@ -374,7 +374,7 @@ def test_the_metric_soundness_runs_the_same_algorithm(variant):
         ends = variant.ends(performance, attribution)
         level, steps = performance[1:].numpy(), ends.nonzero()[:, 0].numpy()
         if variant.name.startswith("four"):
-            assert halved(level, 4, 0.01).tolist() == steps.tolist()
+            assert Rule(0.01, True, 0.0, False).halved(level, 4).tolist() == steps.tolist()
         if variant.name.startswith("a quarter"):
             counts = by_mass(attribution[None], torch.tensor([0.25, 0.5, 0.75, 1.0], dtype=torch.float64))
             assert (counts[0].unique() - 1).tolist() == steps.tolist()

@@ -22,6 +22,7 @@ from assay.core.rng import generator
 from assay.core.setting import Setting
 from assay.core.spec import Spec
 from assay.environments._inside import training_rows
+from assay.environments.beside import Beside
 from assay.environments.cifar import Cifar
 from assay.environments.color_count import ColorCount
 from assay.environments.in_domain import InDomain
@@ -187,6 +188,30 @@ def test_what_cannot_be_fine_tuned_is_refused(environment: Any) -> None:
 def test_what_cannot_be_is_refused_at_once(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(SpecError, match=message):
         replace(TINY, **changes)
+
+
+def test_a_model_that_fine_tuning_ruins_is_refused() -> None:
+    ruined = InDomain(replace(ColorCount.tiny(), reference=64), epochs=2, batch=16, grid=(2, 2))
+    with pytest.raises(SpecError, match=r"ruined the model, which was right on 100% .* smaller lr than 0\.005"):
+        ruined.train(0)
+
+
+def test_around_another_one_rows_are_those_that_the_innermost_trains_on() -> None:
+    inner = TINY.of
+    wrapped = Beside(inner, replace(inner, epochs=1))  # type: ignore[type-var]
+    place = inner.setting(0, inner.train(0))  # type: ignore[attr-defined]
+    for environment in (TINY, wrapped, InDomain(wrapped)):
+        assert len(training_rows(environment, place, 0).x) == len(training_rows(inner, place, 0).x) == 192
+
+
+def test_hints_about_another_sibling_are_not_passed_on() -> None:
+    beside = Beside.tiny()
+    before = beside.setting(0, weights := beside.train(0))
+    assert any(name.startswith("sibling.") for name in before.hints)
+    around = InDomain(beside, epochs=0)
+    found = around.setting(0, around.train(0))
+    assert found.hints == {name: hint for name, hint in before.hints.items() if not name.startswith("sibling.")}
+    assert weights
 
 
 def test_it_is_written_with_the_environment_inside() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import torch
 
@@ -9,7 +11,8 @@ from assay.core.evidence import Score
 from assay.core.trial import Trial
 from assay.execute.summary import _reduced
 from assay.kit.expansion import by_halves, claimed_soundness
-from assay.metrics._soco_rule import Rule, first_reaching, halved
+from assay.metrics._soco_rule import Rule, first_reaching
+from assay.metrics._soco_sets import by_segments
 from assay.metrics.soundness import Soundness
 from assay.stats.intervals import interval, mean_axis
 from oracles.metrics.checks_soco import predicted
@@ -30,7 +33,23 @@ def test_halves_are_those_of_the_small_games() -> None:
             level = random_levels(steps, rises)
             performance = torch.from_numpy(np.concatenate([[0.0], level]))
             ends = by_halves(performance, torch.ones(steps), 8, 0.01)
-            assert halved(level, 8, 0.01).tolist() == ends.nonzero()[:, 0].tolist()
+            assert Rule(0.01, True, 0.0, False).halved(level, 8).tolist() == ends.nonzero()[:, 0].tolist()
+
+
+def test_a_step_that_rises_by_the_threshold_stays_whole_where_that_is_no_rise() -> None:
+    level = np.array([0, 0, 0, 0.5, 0.5, 0.5, 0.5, 0.25, *[0.25] * 8])
+    assert Rule(0.25, strict=False, start=0.0, lag=False).halved(level, 8).tolist() == [7, 15]
+    assert Rule(0.25, strict=True, start=0.0, lag=False).halved(level, 8)[0] < 7
+
+
+def test_segments_that_differ_by_rounding_alone_are_equal() -> None:
+    labels = torch.tensor([[0, 0, 1, 1]])
+    shuffles = [torch.tensor([order]) for order in permutations(range(4))]
+    for dtype in (torch.float32, torch.float64):
+        for values in ([1, 2, 3, 0], [1, 9, 10, 0], [3, 4, 7, 0]):
+            height = torch.tensor([values], dtype=dtype) / max(values)
+            firsts = [int(by_segments(labels, height, torch.tensor([[2]]), one)[0][0, 0]) // 2 for one in shuffles]
+            assert sum(firsts) == len(shuffles) / 2
 
 
 def test_the_rule_is_that_of_the_small_games() -> None:

@@ -1,0 +1,203 @@
+"""Models and rows that would give wrong numbers are refused in a sentence, or read as they are meant."""
+
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from typer.testing import CliRunner
+
+import assay
+from assay.cli.main import app, main
+from assay.core.errors import AssayError, SpecError
+from journeys import yours
+
+CELL = {"methods": ["input_x_gradient"], "metrics": ["insertion"]}
+
+
+def rows(count=12, seed=0):
+    return torch.randn(count, 6, generator=torch.Generator().manual_seed(seed))
+
+
+def value(x, model=None, **given):
+    (cell,) = assay.evaluate(model or yours.linear(), x, **{**CELL, **given}).cells
+    assert cell.status == "ok", cell.reason
+    return cell.value
+
+
+def command(tmp_path, change, arrays):
+    np.savez(tmp_path / "rows.npz", **{"x": rows().numpy(), **arrays})
+    asked = {"--model": "yours:linear", "--data": tmp_path / "rows.npz", "--store": tmp_path / "st", **change}
+    asked |= {"-m": "input_x_gradient", "-s": "insertion", "--workers": 0}
+    return CliRunner().invoke(app, ["evaluate", "--json", *(str(part) for pair in asked.items() for part in pair)])
+
+
+def told(tmp_path, change, arrays):
+    found = command(tmp_path, change, arrays)
+    assert isinstance(found.exception, AssayError), found.output
+    assert not (tmp_path / "st").exists()
+    assert "\n" not in str(found.exception)
+    return str(found.exception)
+
+
+MODELS = [
+    ("Noisy", "when it is asked again"),
+    ("Counting", "when it is asked again"),
+    ("Mixing", "mixes the rows of a batch"),
+    ("Reading", "mixes the rows of a batch"),
+    ("unstated", "mixes the rows of a batch"),
+    ("soft", "outputs='probabilities'"),
+]
+
+
+@pytest.mark.parametrize("name, words", MODELS)
+def test_a_model_without_one_answer_per_row_is_refused_in_python_and_by_the_command(tmp_path, name, words):
+    with pytest.raises(SpecError, match=words):
+        assay.evaluate(getattr(yours, name)(), rows(), **CELL)
+    assert words in told(tmp_path, {"--model": f"yours:{name}"}, {})
+
+
+@pytest.mark.parametrize("name", ["Mixing", "Reading", "unstated"])
+def test_a_model_that_mixes_rows_is_refused_where_there_is_one_row_only(name):
+    with pytest.raises(SpecError, match="mixes the rows of a batch"):
+        assay.evaluate(getattr(yours, name)(), rows(1), **CELL)
+
+
+def test_probabilities_are_taken_where_they_were_promised(tmp_path):
+    here = value(rows(), yours.soft(), outputs="probabilities")
+    found = command(tmp_path, {"--model": "yours:soft", "--outputs": "probabilities"}, {})
+    assert json.loads(found.output)["boards"][0]["methods"][0]["metrics"]["insertion"]["value"] == pytest.approx(here)
+
+
+def test_which_of_several_values_is_explained_must_be_said(tmp_path):
+    asked = {"methods": ["gradient"], "metrics": ["deletion(readout='value')"], "outputs": "value"}
+    with pytest.raises(SpecError, match="3 values: give target"):
+        assay.evaluate(yours.linear(), rows(), **asked)
+    found = assay.evaluate(yours.linear(), rows(), 2, **asked)
+    assert found.attributions["gradient"][0].tolist() == [0, 0, 1, 0, 0, 1]
+    assert "call assay.evaluate with a target" in told(tmp_path, {"--outputs": "value"}, {})
+
+
+@pytest.mark.parametrize(
+    "change, arrays, words",
+    [
+        ({}, {"x": rows()[0].numpy()}, "x has shape (6,): write images as"),
+        ({}, {"x": np.float32(1)}, "x has shape (): write images as"),
+        ({}, {"x": np.ones((12, 6), np.uint8)}, "x holds uint8: give floating point numbers"),
+        ({}, {"reference_x": np.ones((12, 6), int)}, "reference_x holds int64: give floating point numbers"),
+        ({}, {"x": np.array([[None] * 6])}, "Object arrays cannot be loaded"),
+        ({}, {"y": np.array(["cat"] * 12)}, "y holds text: give whole numbers"),
+        ({}, {"y": np.full(12, np.inf)}, "y holds fractions"),
+        ({}, {"reference_x": rows().numpy(), "reference_y": np.array(["cat"] * 12)}, "reference_y holds text"),
+        ({}, {"reference_x": rows().numpy(), "reference_y": np.full(12, 7)}, "reference_y holds class 7"),
+        ({"--model": "yours:broken"}, {}, "yours:broken() makes no model: RuntimeError: no weights today."),
+        ({"--model": "yours:sized"}, {}, "yours:sized() makes no model: TypeError"),
+        ({"--model": "yours:three"}, {}, "yours:three is int, not a torch.nn.Module"),
+        ({"--model": "yours:3"}, {}, "has no '3'"),
+        ({"--data": __file__}, {}, "cannot read"),
+        ({"--baseline": "bogus"}, {}, "baseline='bogus': write zero, mean, uniform or a number"),
+        ({"--baseline": "zerro"}, {}, "Did you mean 'zero'?"),
+        ({"--baseline": "1e39"}, {}, "baseline=1e+39: write"),
+        ({"--baseline": "nan"}, {}, "baseline=nan: write"),
+        ({"--baseline": "mean"}, {}, "give them as reference_x"),
+        ({"--device": "zz"}, {}, "--device zz: torch finds no such device"),
+        ({"--seeds": "0,-1"}, {}, "a seed is 0 or more"),
+    ],
+)
+def test_mistakes_of_the_command_line_are_one_sentence_and_nothing_runs(tmp_path, change, arrays, words):
+    assert words in told(tmp_path, change, arrays)
+
+
+def test_a_mistake_ends_with_exit_code_2_and_no_traceback(tmp_path, monkeypatch, capsys):
+    (tmp_path / "empty.npz").touch()
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    asked = ["assay", "evaluate", "--model", "yours:linear", "--data", str(tmp_path / "empty.npz")]
+    monkeypatch.setattr(sys, "argv", asked)
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("assay: own: cannot read")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"x": rows()[0]}, r"x has shape \(6,\): write images as"),
+        ({"x": rows()[0, 0]}, r"x has shape \(\): write images as"),
+        ({"x": 1.0}, r"x has shape \(\)"),
+        ({"x": np.ones((12, 6), np.uint8)}, "x holds uint8: give floating point numbers"),
+        ({"x": pd.DataFrame({"a": ["b", "c"], "d": [1.0, 2.0]})}, "x holds objects: give floating point numbers"),
+        ({"x": [["a", "b"]]}, "x cannot be read as a tensor"),
+        ({"reference": np.ones((12, 6), int)}, "reference holds int64"),
+        ({"reference": rows()[0]}, r"reference has shape \(6,\)"),
+        ({"model": lambda x: x}, "the model is function, not a torch.nn.Module"),
+        ({"model": torch.nn.Linear}, "the model is type, not a torch.nn.Module"),
+        ({"target": "1"}, "target holds text: give whole numbers"),
+        ({"target": [[1], [1, 2]]}, "target cannot be read as an array"),
+        ({"target": float("nan")}, "target holds fractions"),
+        ({"label": ["cat"] * 12}, "label holds text"),
+        ({"baseline": "bogus"}, "baseline='bogus': write zero, mean, uniform or a number"),
+        ({"baseline": 1e39}, "that float32 can hold"),
+        ({"baseline": "mean"}, "give them as reference"),
+    ],
+)
+def test_mistakes_in_python_are_spec_errors(change, words):
+    with pytest.raises(SpecError, match=words):
+        assay.evaluate(**{"model": yours.linear(), "x": rows(), **CELL, **change})
+
+
+def inference_rows():
+    with torch.inference_mode():
+        return rows().clone()
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        pd.DataFrame(rows().double().numpy()),
+        rows().numpy().astype(">f4"),
+        rows().numpy()[::-1].copy()[::-1],
+        rows().tolist(),
+        inference_rows(),
+        rows().requires_grad_(),
+    ],
+    ids=["data frame", "big-endian", "backwards", "list", "inference mode", "with gradients"],
+)
+def test_rows_may_come_in_many_forms(x):
+    assert value(x) == value(rows())
+    assert value(rows(), reference=x, baseline="mean") == value(rows(), reference=rows(), baseline="mean")
+
+
+def test_whole_numbers_of_a_data_frame_are_numbers():
+    assert value(pd.DataFrame(rows().mul(10).int().numpy())) == value(rows().mul(10).int().float())
+
+
+def test_the_caller_may_be_in_inference_mode():
+    with torch.inference_mode():
+        inside = value(rows(), yours.linear())
+    assert inside == value(rows())
+
+
+@pytest.mark.parametrize("target", [1, 1.0, torch.tensor(1), np.int64(1), [1] * 12, np.full(12, 1, ">i4")])
+def test_a_target_may_be_one_for_all_or_one_per_row(target):
+    assert value(rows(), target=target) == value(rows(), target=torch.ones(12, dtype=torch.long))
+
+
+def test_a_model_that_writes_into_its_input_changes_no_row_and_no_number(tmp_path):
+    x, methods = rows(), ["gradient", "integrated_gradients", "random_map"]
+    asked = {"methods": methods, "metrics": ["insertion", "sensitivity_n"], "reference": rows(8, 1)}
+    found, plain = (assay.evaluate(model, x, **asked) for model in (yours.overwriting(), yours.careful()))
+    assert torch.equal(x, rows())
+    assert [cell.value for cell in found.cells] == [cell.value for cell in plain.cells]
+    for name in methods:
+        assert torch.equal(found.attributions[name], plain.attributions[name])
+    scores = {}
+    for name in ("overwriting", "careful"):
+        (tmp_path / name).mkdir()
+        board = json.loads(command(tmp_path / name, {"--model": f"yours:{name}"}, {}).output)["boards"][0]
+        scores[name] = board["methods"][0]["metrics"]["insertion"]["value"]
+    assert scores["overwriting"] == scores["careful"]

@@ -1,0 +1,27 @@
+"""Options that several commands share are read, or refused in a sentence."""
+
+import pytest
+
+from assay.cli.options import machine, seed_list
+from assay.core.errors import AssayError
+
+
+def test_seeds_are_whole_numbers_from_zero_on():
+    assert seed_list(None) is None
+    assert seed_list("0,3,1") == (0, 3, 1)
+    for text in ("-1", "0,-2"):
+        with pytest.raises(AssayError, match="0 or more"):
+            seed_list(text)
+    for text in ("", "a", "0,,1", "1.5"):
+        with pytest.raises(AssayError, match="write whole numbers"):
+            seed_list(text)
+
+
+@pytest.mark.parametrize("device", ["zz", "", "meta", "cuda:77", "cpu:x"])
+def test_a_device_that_is_not_there_is_told(device):
+    with pytest.raises(AssayError, match="torch finds no such device here"):
+        machine(device, "1GB", 1, "float32")
+
+
+def test_a_processor_is_always_there():
+    assert machine("cpu", "1GB", 1, "float32").device == "cpu"
