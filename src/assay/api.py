@@ -16,6 +16,7 @@ from assay.attributed import Attributed
 from assay.core import preflight
 from assay.core.build import describe, method_named, named
 from assay.core.errors import SpecError
+from assay.core.given import as_classes, as_rows, sound_baseline, sound_classes, sound_rows
 from assay.core.machine import Machine
 from assay.core.protocols import Environment, Method, Trained
 from assay.core.question import Question
@@ -129,8 +130,8 @@ def evaluate(
     answers with: logits, probabilities or a value; ``readout`` which number is explained (None: that). Methods and
     metrics are specs or objects. ``print`` the result, or take its ``frame()``.
     """
-    rows = preflight.sound_rows("x", preflight.as_rows("x", x, model))
-    asked = _asked(outputs, readout, preflight.sound_baseline(baseline, rows.dtype), target, reference)
+    rows = sound_rows("x", as_rows("x", x, model))
+    asked = _asked(outputs, readout, sound_baseline(baseline, rows.dtype), target, reference)
     setting = own_setting(model, rows, asked, outputs)
     count = preflight.outputs_of(setting.model, rows, outputs)
     if outputs == "value" and count > 1 and target is None:
@@ -138,15 +139,15 @@ def evaluate(
     here = replace(HERE, device=str(rows.device), memory=memory)
 
     def classes(name: str, given: Any) -> Tensor:
-        known = preflight.as_classes(name, given).to(rows.device)
+        known = as_classes(name, given).to(rows.device)
         one = name == "target" and known.dim() == 0
-        return preflight.sound_classes(name, known.repeat(len(rows)) if one else known, len(rows), count)
+        return sound_classes(name, known.repeat(len(rows)) if one else known, len(rows), count)
 
     aim = None if target is None else classes("target", target)
     true = classes("label", label) if label is not None else aim
     true = predictions(setting, rows, here) if true is None else true
     if reference is not None:
-        known = preflight.sound_rows("reference", preflight.as_rows("reference", reference, model).to(rows), rows)
+        known = sound_rows("reference", as_rows("reference", reference, model).to(rows), rows)
         setting = replace(setting, reference=Reference(known, predictions(setting, known, here)))
     solvers = numbered(method_named(method) for method in _listed("methods", methods))
     judges = numbered(named("metrics", metric) for metric in _listed("metrics", metrics))

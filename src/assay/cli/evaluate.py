@@ -50,7 +50,7 @@ def evaluate(
     """
     from assay.cli.run import execute, forecast
     from assay.core.build import named
-    from assay.core.preflight import sound_baseline
+    from assay.core.given import sound_baseline
 
     asked = {"outputs": outputs, "readout": readout, "target": target, "baseline": sound_baseline(_number(baseline))}
     place = Spec.of("own", model=model, data=str(data), weights=str(weights or ""), **asked)

@@ -1,25 +1,21 @@
-"""Is this what a model of somebody's and rows of theirs should be? Asked once, before anything is computed."""
+"""Is this what a model of somebody's should be? Asked once, before anything is computed."""
 
 from __future__ import annotations
 
 from copy import deepcopy
-from numbers import Real
-from typing import Any, NoReturn
+from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from assay.core.errors import SpecError, suggest
+from assay.core.errors import SpecError
+from assay.core.given import dtype_name, told
 
 READOUTS = {
     "logits": ("logit", "probability", "margin", "value"),
     "probabilities": ("probability",),
     "value": ("value",),
 }
-BASELINES = ("zero", "mean", "uniform")
-SHAPES = "write images as (N, channels, height, width), tables as (N, columns)"
 ROWS = 8  # tried
 SLACK = 1e-3  # by which probabilities may miss 1
 EXACT = 1e-4  # by which they do where logits were promised
@@ -34,62 +30,6 @@ def default_readout(outputs: str, given: str | None) -> str:
     if given is not None and given not in known:
         raise SpecError(f"a model that answers with {outputs} has no readout '{given}': write {' or '.join(known)}.")
     return given or known[0]
-
-
-def sound_baseline(given: object, dtype: torch.dtype = torch.float32) -> str | float:
-    """A baseline that rows of this number format can be compared with; SpecError where there is none of that name."""
-    if isinstance(given, Real) and not isinstance(given, bool) and abs(float(given)) <= torch.finfo(dtype).max:
-        return float(given)
-    if isinstance(given, str) and given in BASELINES:
-        return given
-    close = suggest(given, BASELINES) if isinstance(given, str) else ""
-    raise SpecError(
-        f"baseline={given!r}: write {', '.join(BASELINES)} or a number that {_named(dtype)} can hold.{close}"
-    )
-
-
-def as_rows(name: str, given: Any, model: nn.Module | None = None) -> Tensor:
-    """Somebody's floats in a tensor of their own; a data frame's numbers are of the format that the model has."""
-    if isinstance(given, Tensor | list | tuple):
-        try:
-            rows = given.detach().clone() if isinstance(given, Tensor) else torch.tensor(given)
-        except Exception as error:
-            raise SpecError(f"{name} cannot be read as a tensor: {told(error)}.") from error
-        return rows if rows.is_floating_point() else _no_floats(name, _named(rows.dtype))
-    framed = hasattr(given, "to_numpy") and hasattr(given, "columns")
-    array = np.asarray(given.to_numpy() if framed else given)
-    if array.dtype.kind not in ("fiub" if framed else "f"):
-        return _no_floats(name, _kind(array))
-    rows = torch.from_numpy(_native(array, np.float64 if array.dtype.itemsize > 8 or framed else array.dtype))
-    return rows.to(_format(model)) if framed else rows
-
-
-def as_classes(name: str, given: Any) -> Tensor:
-    """Somebody's classes as a tensor; SpecError where they are no numbers."""
-    if isinstance(given, Tensor):
-        return given.detach().clone()
-    try:
-        array = np.asarray(given)
-    except Exception as error:
-        raise SpecError(f"{name} cannot be read as an array: {told(error)}.") from error
-    if array.dtype.kind not in "fiub":
-        raise SpecError(f"{name} holds {_kind(array)}: give whole numbers, the classes.")
-    return torch.from_numpy(_native(array, np.float64 if array.dtype.kind == "f" else np.int64))
-
-
-def sound_rows(name: str, x: Tensor, like: Tensor | None = None) -> Tensor:
-    """Finite rows, of the shape of others; SpecError says what is wrong with them."""
-    if x.dim() < 2:
-        raise SpecError(f"{name} has shape {tuple(x.shape)}: {SHAPES}.")
-    if len(x) == 0:
-        raise SpecError(f"{name} has no rows.")
-    if like is not None and x.shape[1:] != like.shape[1:]:
-        raise SpecError(f"{name} has rows of shape {tuple(x.shape[1:])}, and x of shape {tuple(like.shape[1:])}.")
-    bad = (~x.flatten(1).isfinite().all(dim=1)).nonzero().flatten().tolist()
-    if bad:
-        told = ", ".join(map(str, bad[:5])) + (", ..." if len(bad) > 5 else "")
-        raise SpecError(f"{name} has NaN or infinite values in {len(bad)} of {len(x)} rows: {told}.")
-    return x
 
 
 def copied(model: nn.Module) -> nn.Module:
@@ -154,25 +94,6 @@ def sound_twin(name: str, one: nn.Module, two: nn.Module, x: Tensor) -> None:
         )
 
 
-def sound_classes(name: str, given: Tensor, rows: int, outputs: int) -> Tensor:
-    """One class per row, (N,) long; SpecError where these are none of the model's."""
-    given = given if given.is_floating_point() else given.long()
-    if given.is_floating_point() and not (bool(given.isfinite().all()) and torch.equal(given, given.round())):
-        raise SpecError(f"{name} holds fractions: give whole numbers, the classes.")
-    if tuple(given.shape) != (rows,):
-        raise SpecError(f"{name} has shape {tuple(given.shape)}: one class per row is needed, ({rows},).")
-    wrong = (given < 0) | (given >= outputs)
-    if bool(wrong.any()):
-        first = int(given[wrong][0])
-        raise SpecError(f"{name} holds class {first}, and the model has outputs 0 to {outputs - 1}.")
-    return given.long()
-
-
-def told(error: BaseException) -> str:
-    """Somebody else's error on one line."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300].rstrip(".")
-
-
 def _in_company(x: Tensor) -> Tensor:
     """The first rows, so that not all are equal: with a row of zeros where they are."""
     rows = x[:ROWS]
@@ -191,7 +112,7 @@ def _answer(model: nn.Module, rows: Tensor) -> Tensor:
         shape = str(tuple(answer.shape)) if isinstance(answer, Tensor) else type(answer).__name__
         raise SpecError(f"the model answers a batch of {len(rows)} with {shape}: a tensor (rows, outputs) is needed.")
     if not answer.is_floating_point():
-        raise SpecError(f"the model answers with {_named(answer.dtype)}: floating point numbers are needed.")
+        raise SpecError(f"the model answers with {dtype_name(answer.dtype)}: floating point numbers are needed.")
     return answer.cpu()  # type: ignore[no-any-return]
 
 
@@ -223,25 +144,3 @@ def _largest(answer: Tensor) -> float:
 
 def _on_copies(_module: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(part.clone() if isinstance(part, Tensor) else part for part in inputs)
-
-
-def _no_floats(name: str, kind: str) -> NoReturn:
-    raise SpecError(f"{name} holds {kind}: give floating point numbers, as the model reads them.")
-
-
-def _native(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """A copy as torch reads it: in the byte order of this machine, one number after the other."""
-    return np.array(array, dtype=np.dtype(dtype).newbyteorder("="), order="C")
-
-
-def _format(model: nn.Module | None) -> torch.dtype:
-    parts = model.parameters() if isinstance(model, nn.Module) else ()
-    return next((part.dtype for part in parts if part.is_floating_point()), torch.get_default_dtype())
-
-
-def _kind(array: NDArray[Any]) -> str:
-    return {"U": "text", "S": "text", "O": "objects"}.get(array.dtype.kind, array.dtype.name)
-
-
-def _named(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")

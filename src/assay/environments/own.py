@@ -19,6 +19,7 @@ from assay.core import preflight
 from assay.core.errors import SpecError
 from assay.core.features import Columns, Features, Pixels
 from assay.core.foreign import code_digest, load
+from assay.core.given import SHAPES, as_classes, as_rows, sound_baseline, sound_classes, sound_rows, told
 from assay.core.question import Question
 from assay.core.rng import generator
 from assay.core.setting import Reference, Samples, Setting
@@ -65,7 +66,7 @@ class Own:
         return len(self._arrays["x"])
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
-        arrays, ready, baseline = self._arrays, self._ready, preflight.sound_baseline(self.baseline)
+        arrays, ready, baseline = self._arrays, self._ready, sound_baseline(self.baseline)
         if self.outputs == "value" and ready.outputs > 1:
             raise SpecError(
                 f"own: {self.model} answers with {ready.outputs} values, and there is no way here to say which of them "
@@ -97,7 +98,7 @@ class Own:
             )
         order = torch.randperm(count, generator=generator("own", "order", seed)).numpy() if seed else np.arange(count)
         picked = order[rows]
-        x = preflight.as_rows("x", arrays["x"][picked]).float()
+        x = as_rows("x", arrays["x"][picked]).float()
         return Samples(x, self._labels_of(x, arrays["y"][picked] if "y" in arrays else None, "y"), None, tuple(rows))
 
     def _reference(self, arrays: Mapping[str, NDArray[Any]], like: Tensor) -> Reference | None:
@@ -112,7 +113,7 @@ class Own:
             return torch.zeros(len(x), dtype=torch.long)
         ready = self._ready
         if given is not None:
-            return preflight.sound_classes(name, preflight.as_classes(name, given), len(x), ready.outputs)
+            return sound_classes(name, as_classes(name, given), len(x), ready.outputs)
         with torch.no_grad():
             return torch.cat([ready.module(part).argmax(dim=-1) for part in x.split(PART)])
 
@@ -132,7 +133,7 @@ def features_of(x: Tensor) -> Features:
         return Pixels(*x.shape[1:])
     if x.dim() == 2:
         return Columns.plain(x.shape[1])
-    raise SpecError(f"x has shape {tuple(x.shape)}: {preflight.SHAPES}.")
+    raise SpecError(f"x has shape {tuple(x.shape)}: {SHAPES}.")
 
 
 def example() -> nn.Module:
@@ -190,7 +191,7 @@ def _made(own: Own, found: Any) -> nn.Module:
     try:
         made = found if isinstance(found, nn.Module) else found()
     except Exception as error:
-        raise SpecError(f"own: {code}() makes no model: {preflight.told(error)}.") from error
+        raise SpecError(f"own: {code}() makes no model: {told(error)}.") from error
     if not isinstance(made, nn.Module):
         raise SpecError(f"own: {code} is {type(made).__name__}, not a torch.nn.Module.")
     mine = preflight.copied(made).float()
@@ -225,13 +226,11 @@ def _read(path: str) -> tuple[dict[str, NDArray[Any]], list[str]]:
         with found:
             return {name: found[name] for name in NAMES if name in found.files}, found.files
     except Exception as error:  # of three libraries, each with errors of its own
-        raise SpecError(
-            f"own: cannot read '{path}' as .npz or .npy of plain arrays: {preflight.told(error)}."
-        ) from None
+        raise SpecError(f"own: cannot read '{path}' as .npz or .npy of plain arrays: {told(error)}.") from None
 
 
 def _rows(name: str, array: NDArray[Any], like: Tensor | None = None) -> Tensor:
-    return preflight.sound_rows(name, preflight.as_rows(name, array).float(), like)
+    return sound_rows(name, as_rows(name, array).float(), like)
 
 
 def _fill(model: nn.Module, code: str, path: str) -> None:

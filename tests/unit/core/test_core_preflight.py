@@ -6,7 +6,8 @@ import torch
 from torch import nn
 
 from assay.core.errors import SpecError
-from assay.core.preflight import as_classes, as_rows, copied, frozen, outputs_of, sound_baseline, sound_twin
+from assay.core.given import as_classes, as_rows, sound_baseline
+from assay.core.preflight import copied, frozen, outputs_of, sound_twin
 
 
 def rows(count=12):
