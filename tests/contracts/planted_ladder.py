@@ -63,6 +63,60 @@ class Whole(Additive):
         return float(np.mean(scores))
 
 
+class Correlated(Additive):
+    """Correlates drops with attributions; 0 for a map of equal numbers."""
+
+    invariant = ("scale", "shift")
+
+    def one(self, model, x, y, a):
+        return correlation(self.true(model, x, y, a), a.flatten())
+
+    def true(self, model, x, y, a):
+        return drops(model, x, y, a)
+
+
+def correlation(true: np.ndarray, claimed: np.ndarray) -> float:
+    return float(np.corrcoef(true, claimed)[0, 1]) if np.ptp(true) and np.ptp(claimed) else 0.0
+
+
+class Gap(Additive):
+    """How far the map is from adding up to the answer, beyond that to zeros."""
+
+    score_direction = "lower"
+
+    def one(self, model, x, y, a):
+        answer, nothing = answers(model, np.stack([x, 0 * x]), y)
+        return abs(answer - nothing - a.sum())
+
+
+class OnDummies(Additive):
+    """The share that lies on features without an effect: zeros, which claim nothing, are as right as can be."""
+
+    score_direction = "lower"
+
+    def one(self, model, x, y, a):
+        sizes = np.abs(a.flatten())
+        return float(sizes[np.abs(drops(model, x, y, a)) < 1e-6].sum() / (sizes.sum() or 1.0))
+
+
+class Found(Additive):
+    """The share of features that speak for the class and are said to: a map of ones says it of all."""
+
+    def one(self, model, x, y, a):
+        speaks = drops(model, x, y, a) > 1e-6
+        return float((a.flatten() > 0)[speaks].mean()) if speaks.any() else 1.0
+
+
+class SomeDrawn(Additive):
+    """The largest error among half of the features, drawn at random."""
+
+    score_direction = "lower"
+
+    def one(self, model, x, y, a):
+        some = np.random.permutation(a.size)[: -(-a.size // 2)]
+        return float(np.abs(drops(model, x, y, a) - a.flatten())[some].max())
+
+
 # answers_on_ladder
 
 
@@ -105,7 +159,8 @@ class FloatEquality(Additive):
     """Does the map add up to the answer, to the last bit?"""
 
     def one(self, model, x, y, a):
-        return float(np.float32(answers(model, x[None], y)[0]) == np.cumsum(a.flatten())[-1])
+        answer, nothing = answers(model, np.stack([x, 0 * x]), y).astype(np.float32)
+        return float(answer - nothing == np.cumsum(a.flatten())[-1])
 
 
 class LastIsTheWhole(Additive):
@@ -124,6 +179,37 @@ class ChannelsCountThrice(Additive):
         return super().one(model, x, y, np.broadcast_to(a, x.shape))
 
 
+class ExplainsTheWinner(Correlated):
+    """Asks about the class that wins, whichever it was told."""
+
+    def true(self, model, x, y, a):
+        return drops(model, x, int(model(torch.tensor(x[None])).argmax()), a)
+
+
+class ForgetsTheBaseline(Gap):
+    """A model without a bias answers zeros with zero; others do not."""
+
+    def one(self, model, x, y, a):
+        return abs(answers(model, x[None], y)[0] - a.sum())
+
+
+class CountsInBytes(Correlated):
+    """After feature 255 comes feature 0."""
+
+    def true(self, model, x, y, a):
+        return drops(model, x, y, a)[np.arange(a.size).astype(np.uint8)]
+
+
+class RowsForColumns(Correlated):
+    """Lays the drops out with height and width in each other's place; squares do not mind."""
+
+    def true(self, model, x, y, a):
+        channels, height, width = a.shape
+        place = np.arange(a.size).reshape(a.shape)
+        turned = place.reshape(channels, width, height)[:, np.arange(height) % width][..., np.arange(width) % height]
+        return drops(model, x, y, a)[turned.flatten()]
+
+
 # best_on_linear
 
 
@@ -132,6 +218,14 @@ class BySize(Removal):
 
     def order(self, a):
         return np.argsort(-np.abs(a), kind="stable")
+
+
+class IgnoresTheLast(Correlated):
+    """Of more than three features, all but the last."""
+
+    def one(self, model, x, y, a):
+        seen = slice(a.size - (a.size > 3))
+        return correlation(drops(model, x, y, a)[seen], a.flatten()[seen])
 
 
 # direction_on_linear
@@ -203,6 +297,13 @@ class ByItsPlace(Additive):
         return [score * (0.9 if place % 2 else 1.0) for place, score in enumerate(scores)]
 
 
+class ClassesOfTheFirstBatch(Correlated):
+    """Works in batches of 8, and takes the classes of the first for all of them."""
+
+    def __call__(self, model, x_batch, y_batch, a_batch, batch_size=64, **_):
+        return super().__call__(model, x_batch, y_batch[np.arange(len(y_batch)) % 8], a_batch)
+
+
 # no_memory
 
 
@@ -252,6 +353,21 @@ class RefusesConstantMaps(Additive):
         return super().one(model, x, y, a)
 
 
+class EqualIsPerfect(Correlated):
+    """1 where there is nothing to correlate."""
+
+    def one(self, model, x, y, a):
+        return super().one(model, x, y, a) if np.ptp(a) else 1.0
+
+
+class ZeroIsPerfect(Additive):
+    """The cosine, 1 for a map without a length."""
+
+    def one(self, model, x, y, a):
+        true, length = drops(model, x, y, a), np.linalg.norm(a)
+        return float(true @ a.flatten() / length / np.linalg.norm(true)) if length else 1.0
+
+
 # literal
 
 
@@ -292,6 +408,11 @@ HONEST = (
     Plant(Additive, {"ideal": 1.0, "literal": LITERAL, "kinds": BOTH}),
     Plant(Removal, {"best": True, "invariant": ("scale", "shift", "monotone"), "kinds": BOTH}),
     Plant(Whole, {"ideal": 1.0}),
+    Plant(Correlated, {"ideal": 1.0, "kinds": BOTH}),
+    Plant(Gap, {"ideal": 0.0}),
+    Plant(OnDummies, {"ideal": 0.0}),
+    Plant(Found, {"ideal": 1.0}),
+    Plant(SomeDrawn, {"ideal": 0.0}),
 )
 LADDER: dict[str, tuple[Plant, ...]] = {
     "answers_on_ladder": (
@@ -304,13 +425,28 @@ LADDER: dict[str, tuple[Plant, ...]] = {
         Plant(FloatEquality, {"ideal": 1.0, "best": False}),
         Plant(LastIsTheWhole, {"ideal": 1.0, "best": False}),
         Plant(ChannelsCountThrice, {"ideal": 1.0, "best": False, "kinds": ("image",)}),
+        Plant(ExplainsTheWinner, {"ideal": 1.0, "best": False}),
+        Plant(ForgetsTheBaseline, {"ideal": 0.0, "best": False}),
+        Plant(CountsInBytes, {"ideal": 1.0, "best": False}),
+        Plant(RowsForColumns, {"ideal": 1.0, "best": False, "kinds": ("image",)}),
     ),
-    "best_on_linear": (Plant(BySize, {"best": True}),),
+    "best_on_linear": (Plant(BySize, {"best": True}), Plant(IgnoresTheLast, {"ideal": 1.0})),
     "direction_on_linear": (Plant(WrongWayRound), Plant(SeesNoMap)),
     "batch_size": (Plant(FirstBatchOnly), Plant(MeanOfMeans), Plant(FirstBatchOfCurves)),
-    "every_sample": (Plant(ForgetsTheLast), Plant(OverTheLargest), Plant(ByItsPlace), Plant(ErrorOverTheWorst)),
+    "every_sample": (
+        Plant(ForgetsTheLast),
+        Plant(OverTheLargest),
+        Plant(ByItsPlace),
+        Plant(ErrorOverTheWorst),
+        Plant(ClassesOfTheFirstBatch, {"ideal": 1.0, "kinds": BOTH}),
+    ),
     "no_memory": (Plant(KeepsTheFirstSize),),
     "invariances": (Plant(Squared), Plant(ScaleMatters)),
-    "constant_maps": (Plant(OverTheSpread), Plant(RefusesConstantMaps)),
+    "constant_maps": (
+        Plant(OverTheSpread),
+        Plant(RefusesConstantMaps),
+        Plant(EqualIsPerfect, {"ideal": 1.0}),
+        Plant(ZeroIsPerfect, {"ideal": 1.0}),
+    ),
     "literal": (Plant(SquaredGap, {"ideal": 1.0, "literal": LITERAL}),),
 }

@@ -61,7 +61,8 @@ def test_what_the_wrong_ones_are_made_from_is_right(component: Any) -> None:
 
 @pytest.mark.parametrize("plant", HONEST, ids=label)
 def test_what_the_wrong_ones_on_the_ladder_are_made_from_is_right(plant: Any) -> None:
-    findings = [find(plant.case(), contract) for contract in CONTRACTS["ladder"]]
+    case = plant.case()
+    findings = [find(case, contract) for contract in CONTRACTS["ladder"]]
     assert [finding.contract for finding in findings if finding.faults] == []
     tried = {finding.contract for finding in findings if finding.status == "pass"}
     assert {"answers_on_ladder", "direction_on_linear", "batch_size", "every_sample"} <= tried

@@ -8,12 +8,14 @@ import torch
 from assay.check import maps
 from assay.check.fault import examine, find
 from assay.check.judges import OwnJudge
-from assay.check.ladder import CONTRACTS
+from assay.check.ladder import CONTRACTS, constant_maps
 from assay.check.ladder_case import LadderCase
+from assay.check.preference import best_on_linear, exact_on_linear
 from assay.check.rungs import Rung, ladder
 from assay.core.build import build
 from assay.core.registry import resolve
 from assay.core.spec import Spec
+from contracts import planted_ladder
 from contracts.examples import specs
 
 
@@ -28,7 +30,8 @@ def test_a_metric_keeps_its_promises_on_linear_models(spec: str) -> None:
 
 
 def test_what_is_declared_is_tried() -> None:
-    status = {one.__name__: find(case("sensitivity_n(sizes=4, sets=8)"), one).status for one in CONTRACTS}
+    tried = case("sensitivity_n(sizes=4, sets=8)")
+    status = {one.__name__: find(tried, one).status for one in CONTRACTS}
     declared = ("exact_on_linear", "best_on_linear", "direction_on_linear", "invariances")
     assert [status[name] for name in declared] == ["pass"] * 4
 
@@ -45,13 +48,18 @@ every_rung = pytest.mark.parametrize("rung", ladder(), ids=lambda rung: rung.nam
 
 
 @every_rung
-def test_the_exact_attribution_adds_up_to_the_answer_of_the_winner(rung: Rung) -> None:
-    with torch.no_grad():
-        answers = rung.model()(rung.x)
-    assert torch.equal(rung.y, answers.argmax(dim=1))
+def test_the_exact_attribution_adds_up_to_the_answer_beyond_that_to_zeros(rung: Rung) -> None:
+    answers, nothing = (rung.model()(x).gather(1, rung.y[:, None])[:, 0] for x in (rung.x, 0 * rung.x))
     total = rung.exact.double().flatten(1).sum(dim=1)
-    assert torch.allclose(total, answers.amax(dim=1).double(), rtol=1e-5)
-    assert bool((total > 0).all())
+    assert torch.allclose(total, (answers - nothing).double(), rtol=1e-5)
+    assert bool(rung.bias) == bool(nothing.any())
+
+
+@every_rung
+def test_the_class_asked_about_wins_but_for_samples_that_say_so(rung: Rung) -> None:
+    wins = rung.model()(rung.x).argmax(dim=1) == rung.y
+    assert wins.tolist() == [not losing for losing in rung.losing or [False] * len(rung)]
+    assert torch.equal(rung.exact.flatten(1).sum(dim=1) > 0, wins)
 
 
 @every_rung
@@ -79,6 +87,66 @@ def test_the_ladder_starts_small_and_has_images_tables_channels_and_maps_per_pix
     assert ladder()[0].x.shape == (1, 2)
     shapes = {(tuple(rung.weights.shape), rung.per_pixel) for rung in ladder()}
     assert shapes >= {((1, 2, 2), False), ((1, 4, 4), False), ((3, 4, 4), False), ((3, 4, 4), True), ((1, 8, 8), False)}
+    assert shapes >= {((1, 2, 3), False), ((3, 2, 4), False), ((3, 2, 4), True), ((300,), False)}
+
+
+@pytest.mark.parametrize("kind", ["image", "table"])
+def test_both_kinds_have_a_bias_losers_and_samples_of_both_classes_in_odd_numbers(kind: str) -> None:
+    rungs = [rung for rung in ladder() if rung.kind == kind]
+    assert any(rung.bias and set(rung.y.tolist()) == {0, 1} for rung in rungs)
+    assert any(rung.losing and any(rung.losing) for rung in rungs)
+    assert any(len(rung) % 2 and set(rung.y.tolist()) == {0, 1} for rung in rungs)
+
+
+@every_rung
+def test_some_of_the_samples_are_asked_about_the_same_classes_with_the_same_attributions(rung: Rung) -> None:
+    last = rung.rows([len(rung) - 1])
+    assert torch.equal(last.y, rung.y[-1:])
+    assert torch.equal(last.exact, rung.exact[-1:])
+
+
+@pytest.mark.parametrize(
+    ("metric", "ideal", "where"),
+    [
+        (planted_ladder.ExplainsTheWinner, 1.0, " of a class that does not win"),
+        (planted_ladder.ForgetsTheBaseline, 0.0, " of a model with a bias"),
+        (planted_ladder.CountsInBytes, 1.0, " of more than 256 features"),
+        (planted_ladder.RowsForColumns, 1.0, " of images that are not square"),
+    ],
+)
+def test_a_missed_ideal_is_told_with_what_it_takes_to_miss_it(metric: type, ideal: float, where: str) -> None:
+    kinds = ("image",) if metric is planted_ladder.RowsForColumns else ("image", "table")
+    faults = find(planted_ladder.Plant(metric, {"ideal": ideal, "kinds": kinds}).case(), exact_on_linear).faults
+    assert [fault.message for fault in faults] == [f"does not reach {ideal:g} for exact attributions{where}"]
+
+
+def test_a_witness_says_what_is_asked_where_that_is_not_the_winner_of_a_model_without_a_bias() -> None:
+    biased = next(rung for rung in ladder() if rung.bias)
+    losing = next(rung for rung in ladder() if rung.losing)
+    assert "b = 3; " in biased.told(None)
+    assert f"y = {losing.y.tolist()}" in losing.told(None)
+    assert "y = " not in ladder()[0].told(None)
+
+
+def test_a_liking_for_constant_maps_is_told_with_both_scores() -> None:
+    plant = planted_ladder.Plant(planted_ladder.EqualIsPerfect, {"ideal": 1.0})
+    (fault,) = find(plant.case(), constant_maps).faults
+    assert fault.message == "likes a map of zeros no less than exact attributions, which reach 1"
+    assert fault.witness.endswith("attribution = [0, 0]; returned [1], and [1] for exact attributions")
+
+
+def test_an_unseen_feature_is_named() -> None:
+    plant = planted_ladder.Plant(planted_ladder.IgnoresTheLast, {"ideal": 1.0})
+    (fault,) = find(plant.case(), best_on_linear).faults
+    assert "whatever the attribution of feature 3 " in fault.message
+    assert fault.witness.startswith("4 samples of 4 features")
+
+
+def test_one_number_of_a_map_is_changed_and_half_of_them_made_constant() -> None:
+    exact = torch.tensor([[1.0, -4.0, 2.0]])
+    assert [other.tolist() for other in maps.one_changed(exact, 2)] == [[[1, -4, 8]], [[1, -4, -8]], [[1, -4, 0]]]
+    assert maps.half_constant(exact, -torch.ones(1, 3)).tolist() == [[-4, -4, -4]]
+    assert maps.half_constant(exact, torch.zeros(1, 3)).tolist() == [[0, -4, 0]]
 
 
 def test_a_monotone_change_keeps_signs_and_the_order_of_sizes_and_nothing_else() -> None:

@@ -49,7 +49,7 @@ def test_no_switch_breaks_what_is_declared(name: str) -> None:
 @pytest.mark.parametrize("name", catalogue("metrics"))
 def test_what_a_switch_costs_was_promised(name: str) -> None:
     card = catalogue("metrics")[name]
-    known = {*card.fact("invariant"), "range", *(["exact"] if card.fact("exact_on_linear") else [])}
+    known = {*card.fact("invariant"), "range", "direction", *(["exact"] if card.fact("exact_on_linear") else [])}
     for param, _, promise in card.fact("varies", ()):
         assert param in {one.name for one in card.params}
         assert promise in known

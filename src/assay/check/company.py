@@ -13,17 +13,24 @@ from assay.check.judges import Answer
 from assay.check.ladder_case import LadderCase, apart
 from assay.check.rungs import Rung
 
+CROWD = 72  # samples at least: more than usual batches hold
+
 
 def every_sample(case: LadderCase) -> Iterator[Fault]:
     """Every sample is scored, by itself and whatever its place; one number for all depends on all, not on their order.
 
-    Where there is one value per sample, it is the same alone, in company and in another order.
+    Where there is one value per sample, it is the same alone, in company and in another order, and among many samples.
     """
     for rung in case.several:
         for attribution in (rung.exact, maps.random(rung.exact)):  # an error of exact maps is 0 in any company
             if fault := _in_company(case, rung, attribution):
                 yield fault
                 return
+    mixed = [rung for rung in reversed(case.several) if len(rung.y.unique()) > 1 and len(rung) % 2]
+    for rung in {rung.kind: rung for rung in mixed}.values():  # the smallest of each kind
+        if fault := _in_a_crowd(case, rung):
+            yield fault
+            return
     yield from _forgotten(case)
 
 
@@ -43,6 +50,32 @@ def _in_company(case: LadderCase, rung: Rung, attribution: Tensor) -> Fault | No
             told = f"{plain[0]}, and one by one {', '.join(str(parts[0]) for parts in alone)}"
             return case.fault(every_sample, "returned other numbers for samples alone", rung.told(attribution, told))
     return None
+
+
+def _in_a_crowd(case: LadderCase, rung: Rung) -> Fault | None:
+    """An odd number of samples, of both classes, again and again: batches of even sizes begin with different ones.
+
+    A batch size that can be told is that of the crowd: what smaller ones do is another contract's business.
+    """
+    times = -(-CROWD // len(rung))
+    order = list(range(len(rung))) * times
+    attribution = maps.random(rung.exact)
+    plain = case.attempts(rung, attribution)
+    crowd = case.attempts(rung.rows(order), attribution[order], len(order) if case.judge.batches else None)
+    if not plain or not crowd or not plain[0].each:
+        return None
+    if not apart([_joined([answer] * times) for answer in plain], crowd, case.noisy):
+        return None
+    told = f"{plain[0]}, and {_first_other(plain[0], crowd[0])} among {len(order)}, in which they come {times} times"
+    return case.fault(every_sample, "returned other numbers among many samples", rung.told(attribution, told))
+
+
+def _first_other(plain: Answer, crowd: Answer) -> Answer:
+    """The first of the crowd's answers about these samples that is not the plain one."""
+    count = len(plain.values)
+    parts = [slice(start, start + count) for start in range(0, len(crowd.values), count)]
+    found = [Answer(crowd.values[part], True, crowd.defined[part]) for part in parts]
+    return next((answer for answer in found if apart([plain], [answer], False)), crowd)
 
 
 def _forgotten(case: LadderCase) -> Iterator[Fault]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from assay.check.declared import keeps
 from assay.check.fault import Fault
 from assay.check.metric_case import FEW, MANY, MetricCase, noise
 from assay.core.question import Question
@@ -23,7 +24,8 @@ def direction(case: MetricCase) -> Iterator[Fault]:
     """
     case.plain(FEW)
     needs = getattr(case.metric, "needs", ())
-    if "method" in needs or "sibling" in needs or hasattr(case.metric, "prepare"):
+    again = "method" in needs or getattr(case.metric, "again", False)
+    if again or "sibling" in needs or hasattr(case.metric, "prepare") or not keeps(case.metric, "direction"):
         return
     scene = case.scene(MANY)
     judges_by_truth = "truth" in needs

@@ -147,7 +147,8 @@ def _trial(rung: Rung, material: Material, outputs: Literal["probabilities", "lo
         outputs=outputs,
     )
     samples = Samples(rung.x, rung.y, Truth(per_feature(rung.exact, rung.features)), rung.indices)
-    return Trial(Scene(setting, samples, question, rung.y, ("ladder",)), material.a)
+    stream = ("ladder", rung.draw) if rung.draw else ("ladder",)
+    return Trial(Scene(setting, samples, question, rung.y, stream), material.a)
 
 
 @contextmanager

@@ -12,11 +12,13 @@ from assay.check import maps
 from assay.check.company import every_sample
 from assay.check.fault import Fault
 from assay.check.judges import Answer
-from assay.check.ladder_case import LadderCase, apart
+from assay.check.ladder_case import LadderCase, apart, asked_again, close
 from assay.check.literal import literal
 from assay.check.preference import best_on_linear, direction_on_linear, exact_on_linear
 from assay.check.rungs import Rung
 from assay.core.errors import NotApplicable
+
+MANY = 8  # numbers in a map: no order of theirs is right by chance
 
 
 def answers_on_ladder(case: LadderCase) -> Iterator[Fault]:
@@ -127,6 +129,7 @@ def _of_other_sizes(case: LadderCase, rung: Rung) -> list[Rung]:
     return [other for other in (alike[0], alike[-1]) if other.weights.shape != rung.weights.shape]
 
 
+@asked_again
 def invariances(case: LadderCase) -> Iterator[Fault]:
     """What is declared not to matter does not: the scale of a map, a shift, everything but its order."""
     if not case.promises.invariant:
@@ -150,7 +153,11 @@ def _differing(case: LadderCase, kind: str) -> Iterator[Fault]:
 
 
 def constant_maps(case: LadderCase) -> Iterator[Fault]:
-    """Maps of equal numbers get a number, or the value is said to be undefined."""
+    """Maps of equal numbers get a number, or the value is said to be undefined; they are worse than exact ones.
+
+    The latter where there is an ideal and a direction, and where a map half of which is constant is worse, too: an
+    axiom that says nothing about what is left out is content with zeros.
+    """
     for name in ("zeros", "ones", "minus ones"):
         for rung in case.answered:
             attribution = maps.constant(rung.exact)[name]
@@ -165,6 +172,34 @@ def constant_maps(case: LadderCase) -> Iterator[Fault]:
                 message = f"returned NaN or infinite values for a map of {name}"
                 yield case.fault(constant_maps, message, rung.told(attribution, answer))
                 break
+    if case.promises.ideal is not None and case.promises.higher is not None:
+        yield from _content(case)
+
+
+def _content(case: LadderCase) -> Iterator[Fault]:
+    """With a constant map. Among few features it may be right by chance; many show it, the smallest rung is told."""
+    for name in ("zeros", "ones", "minus ones"):
+        tried = [rung for rung in case.answered if rung.exact[0].numel() >= MANY]
+        if any(_as_good(case, rung, name) and not _as_good(case, rung, name, half=True) for rung in tried):
+            rung = next(rung for rung in case.answered if _as_good(case, rung, name))
+            attribution = maps.constant(rung.exact)[name]
+            told = f"{case.ask(rung, attribution)}, and {case.ask(rung, rung.exact)} for exact attributions"
+            message = f"likes a map of {name} no less than exact attributions, which reach {case.promises.ideal:g}"
+            yield case.fault(constant_maps, message, rung.told(attribution, told))
+            return
+
+
+def _as_good(case: LadderCase, rung: Rung, name: str, half: bool = False) -> bool:
+    """True where no sample's constant map is worse than the exact one in any draw; False where nothing is defined."""
+    flat = maps.constant(rung.exact)[name]
+    found = case.attempts(rung, maps.half_constant(rung.exact, flat) if half else flat)
+    if not found:
+        return False
+    plain = case.draws(rung, rung.exact)
+    one, other = (case.direction * np.stack([answer.means for answer in side]) for side in (found, plain))
+    known = np.stack([answer.defined for answer in (*found, *plain)]).all(axis=0)
+    good = one.min(axis=0) >= other.max(axis=0) - close(other)
+    return bool(known.any() and good[known].all())
 
 
 def said(error: Exception) -> str:

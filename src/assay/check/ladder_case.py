@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,7 @@ class LadderCase:
     target: str
     judge: Judge
     promises: Promises
+    stacks: bool = True  # several maps of the same samples are asked about in one call, where that changes nothing
     _kept: dict[tuple[Rung, int | None, int], Answer] = field(default_factory=dict)
     _apart: dict[Rung, bool] = field(default_factory=dict)
 
@@ -115,11 +116,19 @@ class LadderCase:
         """The same for several maps of the same samples; where there is one score per sample, in a single call."""
         copies, count = len(attributions), len(rung)
         stacked = rung.rows(list(range(count)) * copies)
-        answers = self.attempts(stacked, torch.cat(list(attributions))) if self._separable(rung) else []
+        together = self.stacks and self._separable(rung)
+        answers = self.attempts(stacked, torch.cat(list(attributions))) if together else []
         if not answers or len(answers[0].values) != copies * count:
             return [self.attempts(rung, attribution) for attribution in attributions]
         parts = [slice(start, start + count) for start in range(0, copies * count, count)]
         return [[Answer(one.values[part], True, one.defined[part]) for one in answers] for part in parts]
+
+    @property
+    def one_by_one(self) -> LadderCase:
+        """The same case, every map asked about in a call of its own."""
+        found = replace(self, stacks=False)
+        found.__dict__["noisy"] = self.noisy  # known already
+        return found
 
     def _separable(self, rung: Rung) -> bool:
         """One score per sample, and the first one's is the same alone and with a map that is worse: a metric that
@@ -155,9 +164,9 @@ class LadderCase:
         """Every rung of its kind, and the answer to the exact attribution or what was raised instead."""
         return tuple((rung, self.attempt(rung, rung.exact)) for rung in ladder() if rung.kind in self.promises.kinds)
 
-    def attempt(self, rung: Rung, attribution: Tensor) -> Answer | Exception:
+    def attempt(self, rung: Rung, attribution: Tensor, seed: int = 0) -> Answer | Exception:
         try:
-            return self.ask(rung, attribution)
+            return self.ask(rung, attribution, seed=seed)
         except Exception as error:
             return error
 
@@ -204,6 +213,23 @@ class LadderCase:
         except Unanswered:
             pass
         return ""
+
+
+Contract = Callable[[LadderCase], Iterator[Fault]]
+
+
+def asked_again(contract: Contract) -> Contract:
+    """What a contract finds with many maps in one call is looked for again with one map a call, and that is told.
+
+    A metric that confuses the samples of a large batch is another contract's business, and no witness of this one.
+    """
+
+    @wraps(contract)
+    def found(case: LadderCase) -> Iterator[Fault]:
+        if any(True for _ in contract(case)):
+            yield from contract(case.one_by_one)
+
+    return found
 
 
 def apart(left: list[Answer], right: list[Answer], noisy: bool) -> bool:

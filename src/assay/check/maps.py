@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from assay.core.rng import generator
+from assay.kit.ranks import average_ranks
 
 RANDOM = 4
 FEW = 4  # features of which every order is tried
@@ -56,14 +57,38 @@ def constant(exact: Tensor) -> dict[str, Tensor]:
     return {"zeros": 0 * ones, "ones": ones, "minus ones": -ones}
 
 
+def half_constant(exact: Tensor, value: Tensor) -> Tensor:
+    """The exact map, every second of its numbers replaced by a constant map's, of the size of the largest."""
+    largest = exact.flatten(1).abs().amax(dim=1).view(-1, *[1] * (exact.dim() - 1))
+    second = torch.arange(exact[0].numel()).view(exact.shape[1:]) % 2 == 0
+    return torch.where(second, largest * value, exact)
+
+
+def one_changed(exact: Tensor, feature: int) -> tuple[Tensor, ...]:
+    """The exact map with another number for one feature: far above all others, far below them, and zero."""
+    largest = exact.flatten(1).abs().amax(dim=1)
+    found = []
+    for factor in (2.0, -2.0, 0.0):
+        flat = exact.flatten(1).clone()
+        flat[:, feature] = factor * largest
+        found.append(flat.view_as(exact))
+    return tuple(found)
+
+
 def changed(exact: Tensor, invariance: str) -> dict[str, Tensor]:
     """Maps that say the same to a metric that does not look at scale, at a shift, or at anything but the order."""
     match invariance:
         case "scale":
             return {f"{factor:g} times the map": factor * exact for factor in (1024.0, 1 / 1024, 3.0)}
         case "shift":
-            return {f"the map plus {step:g}": exact + step for step in (1.0, -64.0)}
+            moved = {f"the map plus {step:g}": exact + step for step in (1.0, -64.0)}
+            return {name: found for name, found in moved.items() if _same_order(found, exact)}
     return {"other sizes in the same order": _respaced(exact), "its cube": exact**3}
+
+
+def _same_order(left: Tensor, right: Tensor) -> bool:
+    """Whether rounding made no two values equal that differed: 6e-8 and 0, plus 1, are one number."""
+    return torch.equal(*(average_ranks(side.flatten(1)) for side in (left, right)))
 
 
 def _respaced(exact: Tensor) -> Tensor:

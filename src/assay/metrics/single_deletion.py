@@ -52,6 +52,7 @@ class SingleDeletion:
     invariant: ClassVar[tuple[str, ...]] = ("scale",)
     varies: ClassVar[tuple[tuple[str, object, str], ...]] = (
         ("transform", "abs", "exact"),
+        ("transform", "abs", "direction"),
         ("transform", "relu", "exact"),
     )
     exact_on_linear: ClassVar[bool] = True
