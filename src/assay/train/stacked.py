@@ -38,7 +38,13 @@ def fit_stacked(
     with torch.no_grad():
         for begin in range(0, len(networks), size):
             part = slice(begin, begin + size)
-            _fit(layers[part], x[part], label, epochs, batch, lr, generators[part])
+            stack = _Stack(layers[part])
+            stepper = FlatAdam(stack.numbers, stack.slopes, lr)
+            for _ in range(epochs):
+                for seen, wanted in _batches(x[part], label, stack.classes, batch, generators[part]):
+                    stack.differentiate(seen, wanted)
+                    stepper.step()
+            stack.hand_back()
     for network in networks:
         network.eval().requires_grad_(False)
 
@@ -57,24 +63,6 @@ def _stack_size(layers: Sequence[nn.Linear], rows: int) -> int:
     with their slopes."""
     numbers = sum(4 * layer.weight.numel() + 2 * rows * layer.out_features for layer in layers)
     return max(1, STACK_BYTES // (numbers * layers[0].weight.element_size()))
-
-
-def _fit(
-    layers: Sequence[Sequence[nn.Linear]],
-    x: Tensor,
-    label: Tensor,
-    epochs: int,
-    batch: int,
-    lr: float,
-    generators: Sequence[Generator],
-) -> None:
-    stack = _Stack(layers)
-    stepper = FlatAdam(stack.numbers, stack.slopes, lr)
-    for _ in range(epochs):
-        for seen, wanted in _batches(x, label, stack.classes, batch, generators):
-            stack.differentiate(seen, wanted)
-            stepper.step()
-    stack.hand_back()
 
 
 def _batches(
