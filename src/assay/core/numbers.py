@@ -14,7 +14,7 @@ def numbers_digest(found: Any) -> str:
     """Of a torch module's parameters and buffers, by name; empty for anything else, a class too."""
     if isinstance(found, type) or not callable(getattr(found, "named_parameters", None)):
         return ""
-    state = tuple((name, id(tensor), float(tensor.sum())) for name, tensor in _tensors(found))
+    state = tuple((name, id(tensor), complex(tensor.sum())) for name, tensor in _tensors(found))
     before, digest = _known.get(found, (None, ""))
     if before != state:
         digest = _digest(found)
@@ -26,7 +26,8 @@ def _digest(found: Any) -> str:
     digest = hashlib.sha256()
     for name, tensor in _tensors(found):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.cpu().double().contiguous().numpy().tobytes())
+        for part in (tensor.real, tensor.imag) if tensor.is_complex() else (tensor,):
+            digest.update(part.cpu().double().contiguous().numpy().tobytes())
     return digest.hexdigest()
 
 

@@ -219,3 +219,22 @@ def test_a_module_that_replaced_itself_is_a_spec_error_at_the_worst(modules):
     assert card("methods", "slotted:f").source
     with pytest.raises(SpecError):
         full("slotted:g")
+
+
+def test_numbers_of_every_format_count():
+    import torch
+
+    from assay.core.numbers import numbers_digest
+
+    model = torch.nn.Module()
+    formats = (torch.bool, torch.uint8, torch.int64, torch.float16, torch.bfloat16, torch.float64, torch.complex64)
+    for index, dtype in enumerate(formats):
+        model.register_buffer(f"b{index}", torch.zeros(2, dtype=dtype), persistent=False)
+    found = {numbers_digest(model)}
+    for index in range(len(formats)):
+        model.get_buffer(f"b{index}")[1] = 1
+        found.add(numbers_digest(model))
+    model.get_buffer("b6").imag[0] = 1
+    found.add(numbers_digest(model))
+    assert len(found) == len(formats) + 2
+    assert numbers_digest(torch.nn.Linear) == numbers_digest(print) == ""
