@@ -14,97 +14,18 @@ import torch
 
 from assay.check.ladder_case import LadderCase
 from assay.core.foreign_metrics import foreign_metric
-
-
-def answers(model: Any, points: np.ndarray, label: int) -> np.ndarray:
-    """The explained number of each point."""
-    return model(torch.tensor(points).float())[:, label].double().numpy()
-
-
-def drops(model: Any, x: np.ndarray, label: int, a: np.ndarray) -> np.ndarray:
-    """What each number of the map takes with it, replaced by zero: an entry, or all channels of a pixel."""
-    keep = 1.0 - np.eye(a.size).reshape(a.size, *a.shape)
-    return answers(model, x[None], label)[0] - answers(model, keep * x, label)
-
-
-class Additive:
-    """1 where every attribution is the drop without its feature; 0 where all of them are its negative."""
-
-    score_direction = "higher"
-
-    def __call__(self, model, x_batch, y_batch, a_batch, batch_size=64, **_):
-        return [self.one(model, x, int(y), a) for x, y, a in zip(x_batch, y_batch, a_batch, strict=True)]
-
-    def one(self, model, x, y, a):
-        true, claimed = drops(model, x, y, a), a.flatten().astype(float)
-        return 1 - np.abs(claimed - true).sum() / (np.abs(claimed) + np.abs(true)).sum()
-
-
-class Removal(Additive):
-    """The mean answer while features go, highest attribution first."""
-
-    score_direction = "lower"
-
-    def one(self, model, x, y, a):
-        gone = np.cumsum(drops(model, x, y, a)[self.order(a.flatten())])
-        return float(np.mean(answers(model, x[None], y)[0] - gone))
-
-    def order(self, a):
-        return np.argsort(-a, kind="stable")
-
-
-class Whole(Additive):
-    """One number for all samples."""
-
-    def __call__(self, model, x_batch, y_batch, a_batch, batch_size=64, **_):
-        return self.together(super().__call__(model, x_batch, y_batch, a_batch), batch_size)
-
-    def together(self, scores, batch_size):
-        return float(np.mean(scores))
-
-
-class Correlated(Additive):
-    """Correlates drops with attributions; 0 for a map of equal numbers."""
-
-    invariant = ("scale", "shift")
-
-    def one(self, model, x, y, a):
-        return correlation(self.true(model, x, y, a), a.flatten())
-
-    def true(self, model, x, y, a):
-        return drops(model, x, y, a)
-
-
-def correlation(true: np.ndarray, claimed: np.ndarray) -> float:
-    return float(np.corrcoef(true, claimed)[0, 1]) if np.ptp(true) and np.ptp(claimed) else 0.0
-
-
-class Gap(Additive):
-    """How far the map is from adding up to the answer, beyond that to zeros."""
-
-    score_direction = "lower"
-
-    def one(self, model, x, y, a):
-        answer, nothing = answers(model, np.stack([x, 0 * x]), y)
-        return abs(answer - nothing - a.sum())
-
-
-class OnDummies(Additive):
-    """The share that lies on features without an effect: zeros, which claim nothing, are as right as can be."""
-
-    score_direction = "lower"
-
-    def one(self, model, x, y, a):
-        sizes = np.abs(a.flatten())
-        return float(sizes[np.abs(drops(model, x, y, a)) < 1e-6].sum() / (sizes.sum() or 1.0))
-
-
-class Found(Additive):
-    """The share of features that speak for the class and are said to: a map of ones says it of all."""
-
-    def one(self, model, x, y, a):
-        speaks = drops(model, x, y, a) > 1e-6
-        return float((a.flatten() > 0)[speaks].mean()) if speaks.any() else 1.0
+from contracts.honest_ladder import (
+    Additive,
+    Correlated,
+    Found,
+    Gap,
+    OnDummies,
+    Removal,
+    Whole,
+    answers,
+    correlation,
+    drops,
+)
 
 
 class SomeDrawn(Additive):
