@@ -1,36 +1,93 @@
-"""The numbers of an object in memory: a model that a module made when it was imported is more than its source."""
+"""What an object in memory holds: a model that a module made when it was imported is more than its source."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
+from types import SimpleNamespace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 _known: WeakKeyDictionary[Any, tuple[object, str]] = WeakKeyDictionary()  # what was digested, and its digest
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_MACHINERY = ("training", "_parameters", "_buffers", "_modules")  # of a torch module, or told otherwise
 
 
 def numbers_digest(found: Any) -> str:
-    """Of a torch module's parameters and buffers, by name; empty for anything else, a class too."""
+    """Of a torch module's parameters, buffers and plain attributes, by name; empty for anything else, a class too.
+
+    Attributes are numbers, texts, tensors and arrays, also in lists, dicts, namespaces and dataclasses; what else a
+    module holds is not seen.
+    """
     if isinstance(found, type) or not callable(getattr(found, "named_parameters", None)):
         return ""
-    state = tuple((name, id(tensor), complex(tensor.sum())) for name, tensor in _tensors(found))
+    held = list(_held(found))
+    state = tuple((name, _stamp(value)) for name, value in held)
     before, digest = _known.get(found, (None, ""))
     if before != state:
-        digest = _digest(found)
+        digest = _digest(held)
         _known[found] = (state, digest)
     return digest
 
 
-def _digest(found: Any) -> str:
+def _held(found: Any) -> Iterator[tuple[str, Any]]:
+    """Tensors and plain values with their names."""
+    tensors = (*found.named_parameters(), *found.named_buffers())
+    yield from (pair for pair in tensors if _is_tensor(pair[1]))
+    for name, module in found.named_modules():
+        for key, value in vars(module).items():
+            if key not in _MACHINERY and not key.endswith("_hooks"):
+                yield from _plain(f"{name}.{key}", value, set())
+
+
+def _plain(name: str, value: Any, within: set[int]) -> Iterator[tuple[str, Any]]:
+    if type(value) in _PLAIN or _is_tensor(value) or _is_array(value):
+        yield name, value
+    elif id(value) not in within:  # else it holds itself
+        for key, part in _parts(value):
+            yield from _plain(f"{name}[{key!r}]", part, within | {id(value)})
+
+
+def _parts(value: Any) -> list[tuple[Any, Any]]:
+    if isinstance(value, Namespace | SimpleNamespace) or (is_dataclass(value) and hasattr(value, "__dict__")):
+        value = vars(value)
+    if isinstance(value, Mapping):
+        return list(value.items())
+    return list(enumerate(value)) if isinstance(value, list | tuple) else []
+
+
+def _is_tensor(value: Any) -> bool:
+    return callable(getattr(value, "detach", None)) and not hasattr(value, "materialize")  # lazy ones hold nothing yet
+
+
+def _is_array(value: Any) -> bool:
+    return getattr(getattr(value, "dtype", None), "kind", "none") in "biufc"
+
+
+def _stamp(value: Any) -> object:
+    """Changes when a value does, and is quicker to find than a digest."""
+    if _is_tensor(value) and not value.is_sparse:
+        return value.data_ptr(), value._version, complex(value.detach().sum())
+    return type(value), *_bytes(value)
+
+
+def _digest(held: list[tuple[str, Any]]) -> str:
     digest = hashlib.sha256()
-    for name, tensor in _tensors(found):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        for part in (tensor.real, tensor.imag) if tensor.is_complex() else (tensor,):
-            digest.update(part.cpu().double().contiguous().numpy().tobytes())
+    for name, value in held:
+        digest.update(f"{name} {getattr(value, 'dtype', type(value))} {tuple(getattr(value, 'shape', ()))}".encode())
+        for part in _bytes(value):
+            digest.update(part)
     return digest.hexdigest()
 
 
-def _tensors(found: Any) -> Iterator[tuple[str, Any]]:
-    for name, tensor in (*found.named_parameters(), *found.named_buffers()):
-        yield name, tensor.detach()
+def _bytes(value: Any) -> Iterator[bytes]:
+    if _is_array(value):
+        yield value.tobytes()
+    elif _is_tensor(value):
+        tensor = value.detach().to_dense()
+        for part in (tensor.real, tensor.imag) if tensor.is_complex() else (tensor,):
+            yield part.cpu().double().contiguous().numpy().tobytes()
+    else:
+        yield repr(value).encode()

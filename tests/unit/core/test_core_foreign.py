@@ -1,5 +1,7 @@
 """A component from outside is known by all that it is: what it says, what it inherits, where it stands."""
 
+from typing import Any
+
 import pytest
 
 from assay.core.build import build
@@ -238,3 +240,42 @@ def test_numbers_of_every_format_count():
     found.add(numbers_digest(model))
     assert len(found) == len(formats) + 2
     assert numbers_digest(torch.nn.Linear) == numbers_digest(print) == ""
+
+
+def test_attributes_of_a_model_in_memory_count():
+    from types import SimpleNamespace
+
+    import numpy as np
+    import torch
+
+    from assay.core.numbers import numbers_digest
+
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2))
+    inner: Any = model[0]
+    inner.temperature, inner.mask, inner.table, inner.itself = 1.0, torch.ones(3), np.ones(2), []
+    inner.itself.append(inner.itself)
+    inner.config = {"names": ["a", SimpleNamespace(depth=1)], "open": open}
+    found = [numbers_digest(model)]
+
+    def changed():
+        found.append(numbers_digest(model))
+        assert found[-1] not in found[:-1]
+        assert numbers_digest(model) == found[-1]
+
+    inner.temperature = 5.0
+    changed()
+    inner.temperature = 5
+    changed()
+    inner.mask[0] = 0
+    changed()
+    inner.mask[0], inner.mask[1] = 1, 0  # the same sum
+    changed()
+    inner.table[1] = 3
+    changed()
+    inner.config["names"][1].depth = 2
+    changed()
+    inner.weight.data = inner.weight.data.flip(0)
+    changed()
+    model.eval()
+    model.register_forward_hook(lambda *_: None)
+    assert numbers_digest(model) == found[-1]

@@ -3,12 +3,13 @@
 import importlib
 import subprocess
 import sys
+import time
 
 import pytest
 
 from assay.core.errors import SpecError
 from assay.core.foreign import code_digest, load
-from assay.core.imported import as_imported
+from assay.core.imported import _began, as_imported
 from assay.core.registry import identity, resolve
 from assay.core.spec import Spec
 
@@ -212,3 +213,64 @@ def test_a_script_is_a_module_like_others(modules, tmp_path):
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+LEGITIMATE = {
+    "a flag set after an import": "FLAG = False\ntry:\n    import os\n    FLAG = True\nexcept ImportError:\n    pass\n",
+    "a number worked on": "WIDTH = 4\nWIDTH *= 2\n",
+    "a loop": "TOTAL = 0\nfor TOTAL in range(3):\n    pass\n",
+    "a context": "import contextlib\nHELD = None\nwith contextlib.nullcontext(3) as HELD:\n    pass\n",
+    "two at once": "A = 1\nA, B = 2, 3\n",
+    "a name that is imported, too": "__version__ = 'unknown'\nfrom torch import __version__\n",
+    "everything of another": "digits = 'none'\nfrom string import *\n",
+    "a counter": "N = 0\ndef count(f):\n    global N\n    N += 1\n    return f\n@count\ndef g(): return 1\n",
+    "a cache": "KEPT = None\ndef fill():\n    global KEPT\n    KEPT = 'full'\nfill()\n",
+    "a class that counts": "class Net:\n    made = 0\n    def __init__(self):\n        Net.made += 1\nnet = Net()\n",
+    "a class changed from outside": "class Net:\n    depth = 1\nNet.depth = 2\n",
+    "a class defined twice": "class Net:\n    depth = 1\nclass Net:\n    depth = 2\n",
+    "enums": "import enum\nclass A(enum.IntEnum):\n    B = 1\nclass C(str, enum.Enum):\n    D = 'd'\n",
+    "tuples with names": "from typing import NamedTuple\nclass P(NamedTuple):\n    a: int\n    b: int = 2\n",
+    "slots": "from dataclasses import dataclass\n@dataclass(slots=True)\nclass P:\n    a: int\n    b: int = 2\n",
+    "fields made by functions": (
+        "from dataclasses import dataclass, field\n@dataclass\nclass P:\n    a: list = field(default_factory=list)\n"
+    ),
+    "annotations under a condition": "class P:\n    a: int = 1\n    if False:\n        b: int\n",
+}
+
+
+@pytest.mark.parametrize("text", LEGITIMATE.values(), ids=LEGITIMATE)
+def test_what_a_file_does_to_its_own_names_is_no_edit(modules, text):
+    modules.write("usual", text + "\ndef make(): return 1\n")
+    import usual  # noqa: F401  # type: ignore[import-not-found]
+
+    load("usual:make")
+    load("usual:make")
+
+
+@pytest.mark.parametrize("seen", [False, True])
+def test_comments_and_empty_lines_are_no_edit(modules, seen):
+    path = modules.write("late", LATE)
+    import late  # noqa: F401  # type: ignore[import-not-found]
+
+    if seen:
+        load("late:Mine")
+    path.write_text("# a comment\n\n" + LATE.replace("FACTOR = 1\n", "FACTOR = 1  # one\n\n\n"))
+    load("late:Mine")
+    edit(path, "FACTOR = 1", "FACTOR = 9")
+    with pytest.raises(SpecError, match="has changed"):
+        load("late:Mine")
+
+
+def test_a_file_older_than_the_process_is_what_was_imported(modules, monkeypatch):
+    modules.write("late", LATE)
+    import late  # type: ignore[import-not-found]
+
+    late.FACTOR = 9  # not a matter of files
+    monkeypatch.setattr("assay.core.imported._began", lambda: time.time() + 10)
+    load("late:Mine")
+
+
+def test_the_system_says_when_this_process_began():
+    began = _began()
+    assert began == 0 or 0 < time.time() - began < 24 * 3600
+    assert began or not sys.platform.startswith("linux")
