@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from assay.core.given import as_classes, as_rows, sound_baseline, sound_classes,
 from assay.core.machine import Machine
 from assay.core.protocols import Environment, Method, Trained
 from assay.core.question import Question
-from assay.core.registry import card
+from assay.core.registry import card, stream_name
 from assay.core.setting import Reference, Samples, Setting
 from assay.core.spec import Spec, Value
 from assay.environments.own import own_setting
@@ -64,7 +64,8 @@ def attribute(
     solver, name = method_named(method)
     setting: Setting = place.setting(seed, place.train(seed) if isinstance(place, Trained) else {})
     samples = place.sample(range(n), seed)
-    where, how = (str(describe(place)), seed, seed), str(describe(solver))
+    where = (stream_name("environments", describe(place)), seed, seed)
+    how = stream_name("methods", describe(solver))
     query = pose(setting, samples, question, ("method", how, *where), HERE)
     if hasattr(solver, "fit"):
         query = replace(query, fitted=fit(solver, setting, question, ("fit", how, *where[:2]), HERE))
@@ -122,7 +123,7 @@ def evaluate(
 ) -> Evaluation:
     """Score methods on a model and rows of yours, images (N, C, H, W) or tables (N, D); no truth is needed.
 
-    Rows are floats, as the model reads them; a data frame's numbers are taken in the model's format.
+    Rows are floats, as the model reads them; an array's or a data frame's numbers are taken in the model's format.
 
     ``target`` is the class to explain, one for all or one per row; None explains what the model predicts. ``label`` is
     what is true of the rows, for metrics that go by accuracy: ``target`` where it is given, else the predictions.
@@ -136,6 +137,8 @@ def evaluate(
     count = preflight.outputs_of(setting.model, rows, outputs)
     if outputs == "value" and count > 1 and target is None:
         raise SpecError(f"the model answers with {count} values: give target, the one to explain, 0 to {count - 1}.")
+    if not isinstance(memory, int) or memory < 1:
+        raise SpecError(f"memory={memory!r}: give a number of bytes, as 2**30.")
     here = replace(HERE, device=str(rows.device), memory=memory)
 
     def classes(name: str, given: Any) -> Tensor:
@@ -165,6 +168,8 @@ def _asked(outputs: str, readout: str | None, baseline: str | float, target: obj
 def _listed(name: str, given: Sequence[Any]) -> Sequence[Any]:
     if isinstance(given, str):
         raise SpecError(f"{name}='{given}': give a list, as in {name}=['{given}'].")
+    if not isinstance(given, Iterable):
+        raise SpecError(f"{name}={given!r}: give a list of specs or objects.")
     return given
 
 

@@ -93,3 +93,10 @@ def sized(columns) -> nn.Module:
 
 
 three = 3
+
+
+class Explainer:
+    """Made for a model already, as Captum's are."""
+
+    def attribute(self, inputs, target):
+        return inputs

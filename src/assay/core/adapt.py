@@ -77,6 +77,12 @@ def adapt(kind: str, name: str, target: Any, params: Mapping[str, Any]) -> Any:
     if callable(target) and kind == "methods":
         first = next(iter(inspect.signature(target).parameters), "")
         return QueryMethod(target, params) if first == "query" else CallableMethod(target, params)
+    if kind == "methods" and hasattr(target, "attribute"):
+        raise SpecError(
+            f"'{name}' is already made for a model: give its class, it is made for the one that is explained."
+        )
+    if kind == "methods" and isinstance(target, Tensor | np.ndarray):
+        raise SpecError("maps that are there already are given as a file: \"precomputed(path='maps.npy')\".")
     raise SpecError(f"'{name}' is {type(target).__name__}: expected a class or, for a method, a callable.")
 
 

@@ -36,6 +36,8 @@ def named(kind: str, given: Any, params: Mapping[str, Value] = MappingProxyType(
     """A component from its spec, or as it was made by hand, and what it is called; somebody else's metric adapted."""
     if not isinstance(given, str):
         name = getattr(given, "__name__", type(given).__name__)
+        if isinstance(given, type):
+            return adapt(kind, name, given, {}), name
         return (kind == "metrics" and foreign_metric(name, given, {})) or given, name
     spec = Spec.parse(given).replace(**params)
     return build(kind, resolve(kind, spec)), str(spec)

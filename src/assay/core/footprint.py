@@ -47,9 +47,14 @@ def _measure(model: nn.Module, row: Tensor) -> Footprint:
     handles: list[RemovableHandle] = []
     try:
         for module in model.modules():
-            handles.append(module.register_forward_hook(note))
-        with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-            model(row.detach().requires_grad_())
+            if not isinstance(module, torch.jit.ScriptModule):  # these show nobody what happens inside
+                handles.append(module.register_forward_hook(note))
+        try:
+            with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+                model(row.detach().requires_grad_())
+        except Exception:  # a forward that leaves torch has no gradients; if that is not why, it is told now
+            with torch.no_grad():
+                model(row.detach())
     finally:
         for handle in handles:
             handle.remove()

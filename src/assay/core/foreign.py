@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import inspect
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, partial
@@ -115,8 +116,14 @@ def _source_path(module: str, target: str) -> Path:
         found = None
     except Exception as error:
         raise SpecError(f"cannot import '{module}' of '{target}': {type(error).__name__}: {error}") from error
-    if found is None or found.origin is None or not Path(found.origin).is_file():
+    if module == "__main__":
+        raise SpecError(f"'{target}' is in the script that runs: put it in a module, which other processes can import.")
+    if found is None and module not in sys.modules:
         raise SpecError(f"cannot find module '{module}' of '{target}'. Run in its folder, or install it.")
+    if found is None or found.origin is None or not Path(found.origin).is_file():
+        raise SpecError(
+            f"module '{module}' of '{target}' has no file of its own on disk, which is needed to know it by."
+        )
     return Path(found.origin)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from numbers import Real
 from typing import Any, NoReturn
 
@@ -29,19 +30,38 @@ def sound_baseline(given: object, dtype: torch.dtype = torch.float32) -> str | f
 
 
 def as_rows(name: str, given: Any, model: nn.Module | None = None) -> Tensor:
-    """Somebody's floats in a tensor of their own; a data frame's numbers are of the format that the model has."""
+    """Somebody's floats in a tensor of their own; those of arrays and data frames in the format that the model has."""
     if isinstance(given, Tensor | list | tuple):
-        try:
-            rows = given.detach().clone() if isinstance(given, Tensor) else torch.tensor(given)
-        except Exception as error:
-            raise SpecError(f"{name} cannot be read as a tensor: {told(error)}.") from error
-        return rows if rows.is_floating_point() else _no_floats(name, dtype_name(rows.dtype))
+        return _as_tensor(name, given)
     framed = hasattr(given, "to_numpy") and hasattr(given, "columns")
-    array = np.asarray(given.to_numpy() if framed else given)
-    if array.dtype.kind not in ("fiub" if framed else "f"):
+    array = _numbers_of(given) if framed else np.asarray(given)
+    if array.dtype.kind != "f":
         return _no_floats(name, _kind(array))
-    rows = torch.from_numpy(_native(array, np.float64 if array.dtype.itemsize > 8 or framed else array.dtype))
-    return rows.to(_format(model)) if framed else rows
+    rows = torch.from_numpy(_native(array, np.float64 if array.dtype.itemsize > 8 else array.dtype))
+    return rows.to(_format(model) or (torch.get_default_dtype() if framed else rows.dtype))
+
+
+def _as_tensor(name: str, given: Tensor | list[Any] | tuple[Any, ...]) -> Tensor:
+    try:
+        if isinstance(given, Tensor):
+            rows = given.detach().clone()
+        else:
+            parts = len(given) > 0 and all(isinstance(part, Tensor) for part in given)
+            rows = torch.stack([part.detach() for part in given]) if parts else torch.tensor(given)
+    except Exception as error:
+        raise SpecError(f"{name} cannot be read as a tensor: {told(error)}.") from error
+    if rows.layout is not torch.strided:
+        raise SpecError(f"{name} is a sparse tensor: give {name}.to_dense().")
+    return rows if rows.is_floating_point() else _no_floats(name, dtype_name(rows.dtype))
+
+
+def _numbers_of(frame: Any) -> NDArray[Any]:
+    """A data frame's numbers as floats, as far as it holds numbers."""
+    array = np.asarray(frame.to_numpy())
+    mixed = array.dtype.kind == "O" and not any(isinstance(value, str) for value in array.flat)
+    with suppress(TypeError, ValueError):  # dates, missing values
+        return array.astype(np.float64) if mixed or array.dtype.kind in "fiub" else array
+    return array
 
 
 def as_classes(name: str, given: Any) -> Tensor:
@@ -81,8 +101,12 @@ def sound_classes(name: str, given: Tensor, rows: int, outputs: int) -> Tensor:
         raise SpecError(f"{name} has shape {tuple(given.shape)}: one class per row is needed, ({rows},).")
     wrong = (given < 0) | (given >= outputs)
     if bool(wrong.any()):
-        first = int(given[wrong][0])
-        raise SpecError(f"{name} holds class {first}, and the model has outputs 0 to {outputs - 1}.")
+        why = (
+            "one output: outputs='value' (--outputs value) explains it"
+            if outputs == 1
+            else f"outputs 0 to {outputs - 1}"
+        )
+        raise SpecError(f"{name} holds class {int(given[wrong][0])}, and the model has {why}.")
     return given.long()
 
 
@@ -100,9 +124,9 @@ def _native(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
     return np.array(array, dtype=np.dtype(dtype).newbyteorder("="), order="C")
 
 
-def _format(model: nn.Module | None) -> torch.dtype:
+def _format(model: nn.Module | None) -> torch.dtype | None:
     parts = model.parameters() if isinstance(model, nn.Module) else ()
-    return next((part.dtype for part in parts if part.is_floating_point()), torch.get_default_dtype())
+    return next((part.dtype for part in parts if part.is_floating_point()), None)
 
 
 def _kind(array: NDArray[Any]) -> str:

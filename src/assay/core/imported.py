@@ -15,6 +15,8 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import psutil
+
 from assay.core.errors import SpecError
 
 _first: dict[str, tuple[object, bytes]] = {}  # of each module: the import it came from, and its file when first seen
@@ -53,17 +55,14 @@ def _file(module: ModuleType) -> str | None:
 
 def _older(path: Path) -> bool:
     """Whether nothing was done to a file since this process began, nor in the two seconds before."""
-    return path.stat().st_ctime < _began() - 2
+    found = path.stat()
+    return max(found.st_ctime, found.st_mtime) < _began() - 2
 
 
 @cache
 def _began() -> float:
-    """When this process began, in seconds since 1970, where the system tells it in files; else 0, long ago."""
-    with suppress(OSError, ValueError, StopIteration):
-        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
-        boot = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime "))
-        return float(boot.split()[1]) + ticks / os.sysconf("SC_CLK_TCK")
-    return 0.0
+    """When this process began, in seconds since 1970."""
+    return float(psutil.Process().create_time())
 
 
 def _same(content: bytes, before: bytes) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from assay.core.errors import SpecError
 from assay.core.given import dtype_name, told
@@ -36,21 +38,49 @@ def copied(model: nn.Module) -> nn.Module:
     """A copy, to be changed; SpecError where it is no model, or cannot be copied."""
     if not isinstance(model, nn.Module):
         raise SpecError(f"the model is {type(model).__name__}, not a torch.nn.Module: call it in the forward of one.")
+    if any(is_lazy(part) for part in (*model.parameters(), *model.buffers())):
+        raise SpecError("the model has lazy layers that nobody has called yet: call it once, then give it.")
     try:
-        return deepcopy(model)
+        with torch.no_grad():  # a scripted module's parameters would become results of calculations
+            return deepcopy(model, {id(kept): kept.detach().clone() for kept in _kept(model)})
     except Exception as error:
         raise SpecError(f"the model cannot be copied: {told(error)}.") from error
 
 
+def _kept(model: nn.Module) -> Iterator[Tensor]:
+    """Results of calculations that modules keep: copies do without the way they came about."""
+    waiting = [vars(module) for module in model.modules()]
+    seen: set[int] = set()
+    while waiting:
+        found: Any = waiting.pop()
+        if isinstance(found, Tensor) and found.grad_fn is not None:
+            yield found
+        elif isinstance(found, Mapping | list | tuple) and id(found) not in seen:
+            seen.add(id(found))
+            waiting += found.values() if isinstance(found, Mapping) else found
+
+
 def frozen(model: nn.Module, x: Tensor) -> nn.Module:
     """A copy, frozen and in evaluation mode; where it writes into its input, it is given copies of that."""
-    copy = copied(model).eval().requires_grad_(False)
+    copy = copied(model)
+    copy.eval()
+    for parameter in copy.parameters():
+        parameter.requires_grad_(False)
     rows = _in_company(x)
     given = rows.clone()
     _answer(copy, given)
     if given._version or not torch.equal(given, rows):
         copy.register_forward_pre_hook(_on_copies)
     return copy
+
+
+def has_gradients(model: nn.Module, x: Tensor) -> bool:
+    """Whether answers can be followed back to the rows: not where a forward leaves torch, or turns gradients off."""
+    try:
+        with torch.enable_grad():
+            return bool(model(_in_company(x).detach().clone().requires_grad_()).requires_grad)
+    except Exception:  # of whatever the forward calls
+        return False
 
 
 def outputs_of(model: nn.Module, x: Tensor, outputs: str) -> int:
@@ -70,16 +100,35 @@ def outputs_of(model: nn.Module, x: Tensor, outputs: str) -> int:
     answer = answer[: len(x)]  # without the company
     if bool(answer.isnan().any()):
         raise SpecError(f"the model answers with NaN for {int(answer.isnan().any(dim=1).sum())} of {len(answer)} rows.")
-    misses, below = (answer.double().sum(dim=1) - 1).abs(), bool((answer < 0).any())
-    if outputs == "probabilities" and (below or bool((misses > SLACK).any())):
-        raise SpecError("the model's answers are no probabilities (at least 0, adding up to 1): are they logits?")
-    close = max(EXACT, torch.finfo(answer.dtype).eps)
-    if outputs == "logits" and answer.shape[1] > 1 and not below and bool((misses <= close).all()):
+    if outputs == "probabilities" and not _are_probabilities(answer, SLACK):
+        each = bool(((answer >= 0) & (answer <= 1)).all())
+        why = (
+            "each is one of its own (a sigmoid's?): outputs='value' explains one of them."
+            if each
+            else "are they logits?"
+        )
+        raise SpecError(f"the model's answers are no probabilities (at least 0, adding up to 1): {why}")
+    if outputs == "logits" and answer.shape[1] > 1 and _are_probabilities(answer, EXACT) and _squashes(model, x):
         raise SpecError(
             "the model's answers are probabilities (at least 0, adding up to 1), and logits were promised: give "
             "outputs='probabilities' (--outputs probabilities), or the model without its softmax."
         )
     return int(answer.shape[1])
+
+
+def _are_probabilities(answer: Tensor, slack: float) -> bool:
+    misses = (answer.double().sum(dim=1) - 1).abs()
+    close = max(slack, answer.shape[1] * torch.finfo(answer.dtype).eps)
+    return not bool((answer < 0).any()) and bool((misses <= close).all())
+
+
+def _squashes(model: nn.Module, x: Tensor) -> bool:
+    """Whether answers are probabilities elsewhere, too: logits may add up to 1 on rows that do so themselves."""
+    rows = x[:ROWS]
+    try:
+        return all(_are_probabilities(_answer(model, points), EXACT) for points in (3 * rows, torch.zeros_like(rows)))
+    except SpecError:  # it cannot be asked there
+        return True
 
 
 def sound_twin(name: str, one: nn.Module, two: nn.Module, x: Tensor) -> None:
@@ -95,9 +144,14 @@ def sound_twin(name: str, one: nn.Module, two: nn.Module, x: Tensor) -> None:
 
 
 def _in_company(x: Tensor) -> Tensor:
-    """The first rows, so that not all are equal: with a row of zeros where they are."""
+    """The first rows, so that not all are equal: with another one where they are."""
     rows = x[:ROWS]
-    return rows if bool((rows != rows[:1]).any()) else torch.cat([rows, torch.zeros_like(rows[:1])])
+    return rows if bool((rows != rows[:1]).any()) else torch.cat([rows, _another(rows[:1])])
+
+
+def _another(row: Tensor) -> Tensor:
+    """A row that a model which reads this one can read: half of it."""
+    return row / 2 if bool(row.any()) else torch.ones_like(row)
 
 
 def _answer(model: nn.Module, rows: Tensor) -> Tensor:
@@ -110,7 +164,10 @@ def _answer(model: nn.Module, rows: Tensor) -> Tensor:
     fits = isinstance(answer, Tensor) and answer.dim() == 2 and len(answer) == len(rows) and answer.shape[1] > 0
     if not fits:
         shape = str(tuple(answer.shape)) if isinstance(answer, Tensor) else type(answer).__name__
-        raise SpecError(f"the model answers a batch of {len(rows)} with {shape}: a tensor (rows, outputs) is needed.")
+        raise SpecError(
+            f"the model answers a batch of {len(rows)} with {shape}: a tensor (rows, outputs) is needed; of a single "
+            "value per row, (rows, 1)."
+        )
     if not answer.is_floating_point():
         raise SpecError(f"the model answers with {dtype_name(answer.dtype)}: floating point numbers are needed.")
     return answer.cpu()  # type: ignore[no-any-return]
@@ -128,7 +185,11 @@ def _sound_alone(model: nn.Module, row: Tensor, among: Tensor, largest: float) -
             f"the model answers no row alone, only among others: {why} ({told(error.__cause__)})."
         ) from None
     if not _close(among, alone, largest):
-        raise SpecError(f"the model answers a row alone with other numbers than among others: {why}.")
+        apart = float((among.double() - alone.double()).abs().max()) / largest
+        raise SpecError(
+            f"the model answers a row alone with other numbers than among others ({apart:.1e} of its largest output): "
+            f"{why}, or its numbers are too large for {dtype_name(alone.dtype)}."
+        )
 
 
 def _close(left: Tensor, right: Tensor, largest: float) -> bool:

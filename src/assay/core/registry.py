@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache, lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -122,6 +123,27 @@ def identity(kind: str, spec: Spec) -> dict[str, Any]:
     if not found.ours:
         values |= {name: _named_code(value) for name, value in spec.params if is_target(value)}
     return {"name": spec.name, "revision": found.revision, "params": values}
+
+
+def stream_name(kind: str, spec: Spec) -> str:
+    """What a resolved spec contributes to streams of random numbers: its text, with the content of files for their
+    paths. Not the source, so that a new comment changes no number."""
+    return str(_by_content(kind, spec))
+
+
+def _by_content(kind: str, spec: Spec) -> Spec:
+    known: dict[str, Param] = {}
+    with suppress(SpecError):  # what was typed at a prompt has no card
+        known = {param.name: param for param in card(kind, spec.name).params}
+
+    def content(param: Param | None, value: Value) -> Value:
+        if isinstance(value, tuple):
+            return tuple(content(param, item) for item in value)
+        if isinstance(value, Spec):
+            return _by_content(component_kind(kind, param), value)
+        return _file_digest(str(value)) if value and param is not None and param.annotation == "File" else value
+
+    return spec.replace(**{name: content(known.get(name), value) for name, value in spec.params})
 
 
 def component_kind(kind: str, param: Param | None) -> str:

@@ -124,7 +124,9 @@ def own_setting(
     """A setting for a model and rows in memory; the model is copied, frozen and in evaluation mode."""
     kind: Literal["image", "table"] = "image" if x.dim() == 4 else "table"
     features = features_of(x)  # says what shape is meant before a model stumbles over another
-    return Setting(preflight.frozen(model, x), features, kind, question, reference=reference, outputs=outputs)  # type: ignore[arg-type]
+    copy = preflight.frozen(model, x)
+    follows = preflight.has_gradients(copy, x)
+    return Setting(copy, features, kind, question, reference=reference, outputs=outputs, differentiable=follows)  # type: ignore[arg-type]
 
 
 def features_of(x: Tensor) -> Features:

@@ -15,6 +15,7 @@ from assay.core.evidence import Evidence
 from assay.core.protocols import Preparing, Probing
 from assay.core.query import Query
 from assay.core.records import Kind, Record
+from assay.core.registry import stream_name
 from assay.core.setting import Samples
 from assay.core.trial import Trial
 from assay.execute import models
@@ -124,7 +125,9 @@ def _prepare(job: PrepareJob, records: Records, desk: Desk) -> Made:
     # Like a fit, it sees no evaluated sample: its random numbers know no data seed.
     stream = ("metric", str(job.metric), *job.place.fit_stream)
     scene = replace(desk.scene(job.place, setting, rows, job.question, job.metric), stream=stream)
-    query = replace(_query(job, rows, records, desk), stream=("method", str(job.method), *job.place.fit_stream))
+    query = replace(
+        _query(job, rows, records, desk), stream=("method", stream_name("methods", job.method), *job.place.fit_stream)
+    )
     found = prepare(metric, desk.component("methods", job.method), query, scene)
     return Made(numpy_arrays(found), {"metric": str(job.metric), "method": str(job.method)})
 
@@ -184,13 +187,13 @@ def _judge(job: TrialJob, judging: Judging, trial: Record, records: Records, des
 def _query(job: PrepareJob | TrialJob, samples: Samples, records: Records, desk: Desk) -> Query:
     """The question as it is put to the method, with what its fit found."""
     setting = desk.setting(job.place, job.model, records)
-    stream = ("method", str(job.method), *job.place.stream)
+    stream = ("method", stream_name("methods", job.method), *job.place.stream)
     fitted = desk.tensors(require(records, job.fit)) if job.fit else {}
     return replace(pose(setting, samples, job.question, stream, desk.machine), fitted=fitted)
 
 
 def _fit_stream(job: FitJob | TrialJob) -> tuple[str | int, ...]:
-    return ("fit", str(job.method), *job.place.fit_stream)
+    return ("fit", stream_name("methods", job.method), *job.place.fit_stream)
 
 
 def _check_evidence(evidence: Evidence, count: int) -> None:

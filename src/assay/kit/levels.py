@@ -5,6 +5,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+UNITS = 16  # in the last place, by which answers of float32 and float64 may miss each other
+HALF_UNITS = 1  # of formats with fewer bits: 16 of theirs are an eighth of a number, and swallow what is there
+
+
+def answer_rounding(dtype: torch.dtype) -> float:
+    """How far two answers that should be equal may lie apart, as a share of the larger (ours)."""
+    found = torch.finfo(dtype)
+    return (UNITS if found.bits > 16 else HALF_UNITS) * found.eps
+
 
 def levels(values: Tensor, rounding: Tensor) -> Tensor:
     """The level 0, 1, ... of every value (..., P), from the smallest; ``rounding`` (...) is what does not count.

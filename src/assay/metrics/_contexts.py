@@ -10,6 +10,7 @@ from torch import Tensor
 from assay.core.query import Query
 from assay.core.rng import Draws
 from assay.core.trial import Scene
+from assay.kit.levels import answer_rounding
 from assay.metrics._members import members
 
 REFERENCE, SHUFFLES = 3, 2  # rows and shuffled inputs among the substitutes
@@ -68,5 +69,5 @@ def equal(left: Tensor, right: Tensor, plain: Tensor) -> Tensor:
     """Where (..., B) two scores (N, ..., B) are the same in all N, but for rounding; ``plain`` (contexts, B) are scores
     of contexts as they are, which also say how large rounding may be."""
     largest = torch.maximum(torch.maximum(left.abs(), right.abs()), plain.abs().amax(dim=0))
-    rounding = 16 * torch.finfo(left.dtype).eps * largest
+    rounding = answer_rounding(left.dtype) * largest
     return ((left - right).abs() <= rounding).all(dim=0)  # what is not finite is equal to nothing

@@ -9,6 +9,7 @@ import torch
 
 from assay.core.evidence import Evidence
 from assay.core.trial import Trial
+from assay.kit.levels import answer_rounding
 from assay.metrics._gap import relative
 from assay.metrics._rows import rows
 
@@ -36,10 +37,10 @@ class AxiomCompleteness:
         query = trial.scene.ask(trial.scene.question)
         scores = torch.stack([query.score(query.x), query.score(query.baseline)])
         finite = scores.isfinite().all(dim=0)
-        eps = torch.finfo(scores.dtype).eps
         top, bottom = scores.double().where(finite, 0.0)
         given = trial.attribution.double().flatten(1)
         total, change = given.sum(dim=1), top - bottom
-        rounding = 16 * eps * torch.maximum(given.abs().sum(dim=1), torch.maximum(top.abs(), bottom.abs()))
+        largest = torch.maximum(given.abs().sum(dim=1), torch.maximum(top.abs(), bottom.abs()))
+        rounding = answer_rounding(scores.dtype) * largest
         value, defined = relative((total - change).abs(), total.abs(), change.abs(), rounding)
         return rows(value=value.where(finite, 0.0), defined=defined & finite)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from assay.core.evidence import Evidence, Score
 from assay.core.trial import Scene, Trial
+from assay.kit.levels import answer_rounding
 from assay.kit.ranks import nested_sums, pearson, places
 from assay.metrics._ask import ask
 from assay.metrics._rows import rows
@@ -80,4 +81,4 @@ class SensitivityN:
 def _rounding(clean: Tensor, without: Tensor) -> Tensor:
     """How far two equal scores may lie apart (B, sizes): some units in the last place of the largest."""
     largest = torch.maximum(without.abs().amax(dim=-1), clean.abs()[:, None])
-    return 16 * torch.finfo(without.dtype).eps * largest.double()
+    return answer_rounding(without.dtype) * largest.double()

@@ -12,13 +12,12 @@ from assay.core.errors import SpecError
 from assay.core.evidence import Evidence
 from assay.core.trial import Scene, Trial
 from assay.kit.cells import cell_sums, feature_cells
-from assay.kit.levels import levels
+from assay.kit.levels import answer_rounding, levels
 from assay.kit.ranks import spearman
 from assay.metrics._ask import ask
 from assay.metrics._rows import rows
 
 MAP_ROUNDING = 1  # units in the last place of the largest sum of sizes in a cell: sums closer than this are equal
-ANSWER_ROUNDING = 16  # units in the last place of the largest answer: drops closer than this are equal
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,9 @@ class SingleDeletion:
     should be asked about probabilities, too, which is the study's question.
 
     Undefined where all cells have the same attribution or the same drop. What is equal up to rounding is a tie, on both
-    sides: a unit in the last place of the largest cell, 16 of the largest answer (ours; float32 rounding used to put
-    symmetric maps in order). A positive factor changes nothing, nor does a constant where cells are of equal size.
+    sides: a unit in the last place of the largest cell, 16 of the largest answer, one of it in half precision (ours;
+    float32 rounding used to put symmetric maps in order). A positive factor changes nothing, nor does a constant where
+    cells are of equal size.
 
     Cells of a side that the grid does not divide differ by one pixel (ours); a constant then favours large ones. In
     tables and texts every feature is a cell (ours), and ``grid`` means nothing.
@@ -80,7 +80,7 @@ class SingleDeletion:
         finite = clean.isfinite() & without.isfinite().all(dim=1)
         drops = (clean[:, None].double() - without.double()).where(finite[:, None], 0.0)
         largest = torch.maximum(clean.abs(), without.abs().amax(dim=1)).double().where(finite, 0.0)
-        equal = ANSWER_ROUNDING * torch.finfo(without.dtype).eps * largest
+        equal = answer_rounding(without.dtype) * largest
         value, defined = spearman(self._attributed(trial), levels(drops, equal))
         return rows(value=value, defined=defined)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.core.question import Question
 from assay.core.records import digest
-from assay.core.registry import identity
+from assay.core.registry import identity, stream_name
 from assay.core.spec import Spec
 
 FORMAT = 1  # of keys; raised when the meaning of a stored number changes for everybody
@@ -39,13 +39,13 @@ class Place:
 
     @property
     def stream(self) -> tuple[str | int, ...]:
-        """What random numbers depend on here: not on the source, so that a new comment changes no number."""
-        return (str(self.environment), self.seed, self.data_seed)
+        """What random numbers depend on here."""
+        return (*self.fit_stream, self.data_seed)
 
     @property
     def fit_stream(self) -> tuple[str | int, ...]:
         """The same for a fit, which sees no evaluated sample."""
-        return (str(self.environment), self.seed)
+        return (stream_name("environments", self.environment), self.seed)
 
     @property
     def data(self) -> str:

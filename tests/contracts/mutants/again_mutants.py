@@ -214,7 +214,7 @@ DUMMY = [
     Mutant("axiom_dummy", "upwards only", CONTEXTS, "x + noise, x - noise]", "x + noise.abs()]"),
     Mutant("axiom_dummy", "no values of other pixels", CONTEXTS, 'if scene.setting.kind != "table":', "if False:"),
     Mutant("axiom_dummy", "contexts are all the input", CONTEXTS, "half[0] = False", "half[:] = False"),
-    Mutant("axiom_dummy", "to the last bit", CONTEXTS, "rounding = 16 *", "rounding = 0 *"),
+    Mutant("axiom_dummy", "to the last bit", CONTEXTS, "rounding = answer_rounding(left.dtype) *", "rounding = 0 *"),
     Mutant("axiom_dummy", "equal somewhere", CONTEXTS, "<= rounding).all(dim=0)", "<= rounding).any(dim=0)"),
 ]
 
@@ -294,7 +294,7 @@ COMPLETENESS = [
         "axiom_completeness", "the environment's baseline", "trial.scene.ask(trial.scene.question)", "trial.scene.ask()"
     ),
     own("axiom_completeness", "endless answers count", "defined=defined & finite", "defined=defined | ~finite"),
-    own("axiom_completeness", "rounding counts", "rounding = 16 * eps *", "rounding = 0 * eps *"),
+    own("axiom_completeness", "rounding counts", "rounding = answer_rounding(scores.dtype) *", "rounding = 0 *"),
     *each(GAPS, "relative to the smaller", GAP, "torch.maximum(left, right)", "torch.minimum(left, right)"),
     *each(GAPS, "relative to both", GAP, "torch.maximum(left, right)", "left + right"),
     *each(GAPS, "absolute", GAP, "difference / larger.where(defined, 1.0)", "difference"),

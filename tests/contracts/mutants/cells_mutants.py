@@ -36,16 +36,16 @@ MUTANTS = [
     Mutant(
         "single_deletion", "first sample only", OWN, "levels(drops, equal)", "levels(drops[:1].expand_as(drops), equal)"
     ),
-    Mutant("single_deletion", "rounding of answers counts", OWN, "ANSWER_ROUNDING = 16", "ANSWER_ROUNDING = 0"),
+    Mutant("single_deletion", "rounding of answers counts", OWN, "equal = answer_rounding(without.dtype)", "equal = 0"),
     Mutant("single_deletion", "rounding of maps counts", OWN, "MAP_ROUNDING = 1", "MAP_ROUNDING = 0"),
     Mutant("single_deletion", "much of a map is rounding", OWN, "MAP_ROUNDING = 1", "MAP_ROUNDING = 2**8"),
-    Mutant("single_deletion", "much of an answer is rounding", OWN, "ANSWER_ROUNDING = 16", "ANSWER_ROUNDING = 2**50"),
+    Mutant("single_deletion", "much of an answer is rounding", LEVELS, "UNITS = 16", "UNITS = 2**50"),
     Mutant(
         "single_deletion",
         "rounding does not grow with the answer",
         OWN,
-        "torch.finfo(without.dtype).eps * largest",
-        "torch.finfo(without.dtype).eps * torch.ones_like(largest)",
+        "answer_rounding(without.dtype) * largest",
+        "answer_rounding(without.dtype) * torch.ones_like(largest)",
     ),
     Mutant(
         "single_deletion",

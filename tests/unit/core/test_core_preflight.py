@@ -7,7 +7,7 @@ from torch import nn
 
 from assay.core.errors import SpecError
 from assay.core.given import as_classes, as_rows, sound_baseline
-from assay.core.preflight import copied, frozen, outputs_of, sound_twin
+from assay.core.preflight import frozen, outputs_of, sound_twin
 
 
 def rows(count=12):
@@ -91,13 +91,6 @@ def test_a_frozen_copy_leaves_the_model_alone_and_has_no_needless_hook():
     assert not copy._forward_pre_hooks
     assert model.training
     assert model.weight.requires_grad
-
-
-def test_what_cannot_be_copied_is_told():
-    model = nn.Linear(4, 2)
-    model.product = model.weight * 2  # part of a graph
-    with pytest.raises(SpecError, match="cannot be copied: RuntimeError"):
-        copied(model)
 
 
 def test_twins_differ_in_weights_or_in_what_no_weights_hold():
