@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from assay.core.build import describe
 from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, mean_score
 from assay.core.machine import Machine
+from assay.core.numbers import state
 from assay.core.protocols import Probing
 from assay.core.query import Query
 from assay.core.question import Question
@@ -105,13 +107,31 @@ def evaluate(
     judges = [_Judge(name, metric, query, samples) for name, metric in metrics.items()]
     cells: list[Judged] = []
     attributions: dict[str, Tensor] = {}
+    pristine = _Pristine(setting)
     for name, method in methods.items():
-        cells += _about(name, method, query, judges, attributions)
+        cells += _about(name, method, query, judges, attributions, pristine)
     return Evaluation(tuple(cells), attributions)
 
 
-def _about(name: str, method: Any, query: Query, judges: Sequence[_Judge], maps: dict[str, Tensor]) -> Iterator[Judged]:
-    query = replace(query, stream=("method", str(describe(method)), *query.stream[2:]))
+class _Pristine:
+    """The setting as it was given, whatever somebody's code does to the model."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._spare = deepcopy(setting.model)
+        self._setting, self._state = setting, state(setting.model)
+
+    def __call__(self) -> Setting:
+        if state(self._setting.model) != self._state:
+            self._setting = replace(self._setting, model=deepcopy(self._spare))
+            self._state = state(self._setting.model)
+        return self._setting
+
+
+def _about(
+    name: str, method: Any, query: Query, judges: Sequence[_Judge], maps: dict[str, Tensor], pristine: _Pristine
+) -> Iterator[Judged]:
+    stream = ("method", str(describe(method)), *query.stream[2:])
+    query = replace(query, setting=pristine(), stream=stream)
     try:
         if hasattr(method, "fit"):
             stream = ("fit", *query.stream[1:-1])
@@ -122,7 +142,7 @@ def _about(name: str, method: Any, query: Query, judges: Sequence[_Judge], maps:
         return
     for judge in judges:
         try:
-            yield judge(name, method, query, maps[name])
+            yield judge(name, method, replace(query, setting=pristine()), maps[name])
         except Exception as error:
             yield _trouble(name, judge.name, error)
 
@@ -144,9 +164,10 @@ class _Judge:
         self.scene = Scene(query.setting, samples, query.question, query.target, stream, query.machine)
 
     def __call__(self, name: str, method: Any, query: Query, attribution: Tensor) -> Judged:
+        scene = replace(self.scene, setting=query.setting, samples=self.scene.samples.copy())
         if self._probe is None and isinstance(self.metric, Probing):
-            self._probe = self.metric.probe(self.scene)
-        given = trial(self.metric, method, query, self.scene, attribution, self._probe)
+            self._probe = self.metric.probe(scene)
+        given = trial(self.metric, method, query, scene, attribution, self._probe)
         evidence: Evidence = self.metric(given)
         reduce = getattr(self.metric, "reduce", mean_score)
         score, found = reduce(evidence), interval([evidence], reduce)

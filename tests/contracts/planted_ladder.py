@@ -242,6 +242,25 @@ class KeepsTheFirstSize(Additive):
 # invariances
 
 
+# model_as_it_was
+class WipesTheModel(Additive):
+    """Right, and nobody after it is."""
+
+    def __call__(self, model, x_batch, y_batch, a_batch, batch_size=64, **_):
+        found = super().__call__(model, x_batch, y_batch, a_batch)
+        for parameter in model.parameters():
+            parameter.data.zero_()
+        return found
+
+
+class LeavesTheModelTraining(Additive):
+    def __call__(self, model, x_batch, y_batch, a_batch, batch_size=64, **_):
+        found = super().__call__(model.eval(), x_batch, y_batch, a_batch)
+        model.train()
+        return found
+
+
+# invariances
 class Squared(Removal):
     """Declares that only the order counts, and squares the sizes on top."""
 
@@ -362,6 +381,7 @@ LADDER: dict[str, tuple[Plant, ...]] = {
         Plant(ClassesOfTheFirstBatch, {"ideal": 1.0, "kinds": BOTH}),
     ),
     "no_memory": (Plant(KeepsTheFirstSize),),
+    "model_as_it_was": (Plant(WipesTheModel), Plant(LeavesTheModelTraining)),
     "invariances": (Plant(Squared), Plant(ScaleMatters)),
     "constant_maps": (
         Plant(OverTheSpread),

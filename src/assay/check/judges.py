@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from assay.check.rungs import Rung, ladder
+from assay.check.snapshot import changed, snapshot
 from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, Score, mean_score
 from assay.core.foreign_metrics import ForeignMetric, Material, Numbers, numbers
@@ -74,6 +75,16 @@ class ForeignJudge:
             return (sign * rung.weights.numpy() * np.asarray(inputs)).astype(np.float32)
 
         return Material(rung.model(), rung.x, rung.y, attribution, rung.exact > 0, explain)
+
+    def changes(self, rung: Rung) -> list[str]:
+        """What of the model is another thing after it was judged; gradients that lie about harm nobody."""
+        material = self.material(rung, rung.exact)
+        model = material.model.eval()
+        before = snapshot(model)
+        with quiet():
+            self.metric.ask(material)
+        model.zero_grad()
+        return changed(before, snapshot(model))
 
     def ask(self, rung: Rung, attribution: Tensor, batch_size: int | None = None) -> Answer:
         with quiet():

@@ -11,7 +11,7 @@ from torch import Tensor
 from assay.check import maps
 from assay.check.company import every_sample
 from assay.check.fault import Fault
-from assay.check.judges import Answer
+from assay.check.judges import Answer, ForeignJudge
 from assay.check.ladder_case import LadderCase, apart, asked_again, close
 from assay.check.literal import literal
 from assay.check.preference import best_on_linear, direction_on_linear, exact_on_linear
@@ -123,6 +123,16 @@ def no_memory(case: LadderCase) -> Iterator[Fault]:
                 return
 
 
+def model_as_it_was(case: LadderCase) -> Iterator[Fault]:
+    """The model is given back as it was: weights, mode, hooks. Others are judged on it next."""
+    if not isinstance(case.judge, ForeignJudge):
+        raise NotApplicable("is asked about trials: sites tell")
+    for rung in case.answered:
+        if found := case.judge.changes(rung):
+            yield case.fault(model_as_it_was, f"left the model changed: {', '.join(found)}", rung.told(rung.exact))
+            return
+
+
 def _of_other_sizes(case: LadderCase, rung: Rung) -> list[Rung]:
     """The smallest and the largest rung of its kind, where these are of another size."""
     alike = [other for other in case.answered if other.kind == rung.kind]
@@ -220,6 +230,7 @@ CONTRACTS = (
     batch_size,
     every_sample,
     no_memory,
+    model_as_it_was,
     invariances,
     constant_maps,
     literal,

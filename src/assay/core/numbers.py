@@ -32,6 +32,17 @@ def numbers_digest(found: Any) -> str:
     return digest
 
 
+def state(model: Any) -> tuple[object, ...]:
+    """Changes when somebody changes a torch module: its parameters and buffers, its mode, its hooks."""
+    tensors = (*model.named_parameters(), *model.named_buffers())
+    numbers = tuple((name, tensor.requires_grad, _stamp(tensor)) for name, tensor in tensors)
+    return numbers, tuple((name, module.training, _hooks(module)) for name, module in model.named_modules())
+
+
+def _hooks(module: Any) -> int:
+    return sum(len(value) for name, value in vars(module).items() if name.endswith("_hooks") and value is not None)
+
+
 def _held(found: Any) -> Iterator[tuple[str, Any]]:
     """Tensors and plain values with their names."""
     tensors = (*found.named_parameters(), *found.named_buffers())

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from assay.core.build import build
 from assay.core.machine import Machine
+from assay.core.numbers import state
 from assay.core.question import Question
 from assay.core.records import Record
 from assay.core.setting import Samples, Setting
@@ -42,15 +43,24 @@ class Desk:
         return self._keep((kind, str(spec)), lambda: build(kind, spec))
 
     def setting(self, place: Place, model: str, records: Mapping[str, Record]) -> Setting:
-        """The setting of a place; a trained one is rebuilt from its model's arrays."""
+        """The setting of a place; a trained one is rebuilt from its model's arrays.
 
-        def make() -> Setting:
+        Methods and metrics work on this very model. Where one of them left it changed, the next gets a new one.
+        """
+
+        def make() -> tuple[Setting, object]:
             weights = self.tensors(require(records, model)) if model else {}
             environment = self.component("environments", place.environment)
             made: Setting = environment.setting(place.seed, weights)
-            return made.to(self.machine.device, self.dtype)
+            found = made.to(self.machine.device, self.dtype)
+            return found, state(found.model)
 
-        return self._keep(("setting", str(place.environment), place.seed), make)
+        key = ("setting", str(place.environment), place.seed)
+        found, before = self._keep(key, make)
+        if state(found.model) != before:
+            del self._kept[key]
+            found, _ = self._keep(key, make)
+        return found
 
     def samples(self, place: Place, block: Block) -> Samples:
         def make() -> Samples:
