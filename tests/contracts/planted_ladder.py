@@ -239,9 +239,6 @@ class KeepsTheFirstSize(Additive):
         return super().one(model, x, y, a) * min(1.0, self.size / a.size)
 
 
-# invariances
-
-
 # model_as_it_was
 class WipesTheModel(Additive):
     """Right, and nobody after it is."""

@@ -9,12 +9,13 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from assay.core.cards import COMPUTED, REQUIRED, Card, Param, read_file
+from assay.core.declared import declared
 from assay.core.errors import SpecError, suggest
 from assay.core.imported import as_imported
 from assay.core.numbers import numbers_digest
@@ -38,6 +39,13 @@ def foreign_card(kind: str, target: str, name: str) -> Card:
 def _read(kind: str, target: str, name: str, path: Path, state: State) -> Card:
     """Once per state of its files: every key of every block asks for it."""
     as_imported(file for file, *_ in state if not is_installed(file))
+    found = _read_or_loaded(kind, target, name, path)
+    if kind != "metrics" or "higher_is_better" in dict(found.facts):
+        return found
+    return replace(found, facts=tuple({**declared(load(target)), **dict(found.facts)}.items()))
+
+
+def _read_or_loaded(kind: str, target: str, name: str, path: Path) -> Card:
     module, _, attr = target.partition(":")
     read = read_file(kind, path, module, name, attr) if path.suffix == ".py" else None
     if read is not None:

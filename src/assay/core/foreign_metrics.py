@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor, nn
 
+from assay.core.declared import declared
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
 from assay.core.foreign import is_target, load
@@ -39,7 +40,6 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "explain": ("explain_func",),
 }
 NEEDED = ("model", "x", "y", "a")
-KINDS = {"image": {"image", "images"}, "table": {"tabular", "table", "tables"}}  # of data, as others call them
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ def foreign_metric(name: str, target: Any, params: Mapping[str, Any]) -> Foreign
     if not (names := roles(target)):
         return None
     arrays = names["x"].endswith("_batch") or "ndarray" in str(_parameters(target)[names["x"]].annotation)
-    return ForeignMetric(_maker(name, target, params), names, arrays, _facts(target))
+    return ForeignMetric(_maker(name, target, params), names, arrays, declared(target))
 
 
 def roles(target: Any) -> dict[str, str]:
@@ -158,24 +158,3 @@ def _maker(name: str, target: Any, params: Mapping[str, Any]) -> Callable[[], Ca
 def _looked_up(value: Any) -> Any:
     """A text ``module:attr`` stands for what it names: a function cannot be written in a spec."""
     return load(value) if is_target(value) else value
-
-
-def _facts(target: Any) -> dict[str, Any]:
-    """What an object declares, in our words, or by attributes whose values or members are named like them."""
-    own = ("higher_is_better", "ideal", "range", "invariant", "exact_on_linear", "best_on_linear")
-    facts = {name: getattr(target, name) for name in own if hasattr(target, name)}
-    word = _word(getattr(target, "score_direction", ""))
-    if word in ("higher", "lower"):
-        facts.setdefault("higher_is_better", word == "higher")
-    words = {_word(member) for member in _members(getattr(target, "data_applicability", ()))}
-    kinds = tuple(kind for kind, known in KINDS.items() if words & known)
-    return {**facts, "kinds": kinds} if kinds else facts
-
-
-def _word(value: Any) -> str:
-    """The value of a member of an enumeration, or a text, in small letters."""
-    return str(getattr(value, "value", value)).lower()
-
-
-def _members(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, set | frozenset | list | tuple) else (value,)

@@ -26,6 +26,13 @@ def heights(trial: Trial, transform: str) -> Tensor:
     return scaled(height.clamp(0, 1) if transform == "clamp" else height.clamp(min=0))
 
 
+def settled(height: Tensor, dtype: torch.dtype) -> Tensor:
+    """On a grid of some units in the last place of the largest possible height, 1: what differs by the rounding of
+    heights alone is equal."""
+    step = 8 * torch.finfo(dtype).eps
+    return (height.double() / step).round() * step
+
+
 def readout_of(indicator: str, readout: str) -> str:
     """Accuracy goes by what the model says, so that no softmax makes two classes equal."""
     return {"accuracy": "value", "probability": "probability"}.get(indicator, readout)

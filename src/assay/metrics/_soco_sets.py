@@ -16,6 +16,7 @@ from assay.kit.curves import parts_of
 from assay.kit.ranks import descending, places
 from assay.kit.segments import felzenszwalb, numbered, stretched
 from assay.metrics._fill import need_images
+from assay.metrics._soco import settled
 
 SCALE, SIGMA, MIN_SIZE = 1.0, 0.8, 20  # of felzenszwalb, as AttributionLab cuts images up
 CELLS = 8  # of the grid, along each side
@@ -47,7 +48,7 @@ def by_segments(labels: Tensor, height: Tensor, counts: Tensor, shuffle: Tensor 
     """Whole segments, highest mean attribution first: the fewest that hold at least ``counts`` (B, K) features."""
     segments = int(labels.max()) + 1
     sizes = _per_segment(torch.ones_like(height, dtype=torch.float64), labels, segments)
-    mean = _settled(_per_segment(height.double(), labels, segments) / sizes, height.dtype)
+    mean = settled(_per_segment(height.double(), labels, segments) / sizes, height.dtype)
     mean = mean.where(sizes > 0, -torch.inf)  # samples with fewer segments than others
     if shuffle is not None:  # of equal segments, the one that the shuffle meets first: whatever the other samples are
         met = torch.full_like(sizes, torch.inf).scatter_reduce(1, labels, places(shuffle).double(), "amin")
@@ -57,13 +58,6 @@ def by_segments(labels: Tensor, height: Tensor, counts: Tensor, shuffle: Tensor 
     pixels = turn.argsort(dim=1, stable=True)
     ends = sizes.gather(1, order).cumsum(dim=1).long().gather(1, turn.gather(1, pixels))
     return pixels, ends.gather(1, counts - 1)
-
-
-def _settled(mean: Tensor, dtype: torch.dtype) -> Tensor:
-    """On a grid of some units in the last place of the largest possible height, 1: what differs by the rounding of
-    heights alone is equal."""
-    step = 8 * torch.finfo(dtype).eps
-    return (mean / step).round() * step
 
 
 def _per_segment(values: Tensor, labels: Tensor, segments: int) -> Tensor:

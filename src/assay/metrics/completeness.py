@@ -16,7 +16,7 @@ from assay.kit.masks import above
 from assay.metrics._ask import ask_classes
 from assay.metrics._fill import Removal
 from assay.metrics._rows import rows
-from assay.metrics._soco import heights, indications, readout_of
+from assay.metrics._soco import heights, indications, readout_of, settled
 
 LEVELS = tuple(step / 10 for step in reversed(range(1, 10)))  # 0.9, ..., 0.1 of the largest attribution
 
@@ -26,10 +26,10 @@ class Completeness:
     """Accuracy lost when every feature with attribution above a level is removed, averaged over nine levels.
 
     Accuracy is against the true label, over the whole set of samples. Features strictly above 0.9, ..., 0.1 of the
-    map's largest value are removed and, in images, imputed. By ``abs``, a constant map names nothing, so nothing is
-    removed and it loses no accuracy. By "probability", it is the target's mean probability that is lost; by "sample",
-    each sample's own score, which then has a value per sample, for other readouts than probability in the model's own
-    range. Undefined where the model has no finite answer.
+    map's largest value are removed and, in images, imputed; what rounding alone puts above a level stays (ours). By
+    ``abs``, a constant map names nothing, so nothing is removed and it loses no accuracy. By "probability", it is the
+    target's mean probability that is lost; by "sample", each sample's own score, which then has a value per sample, for
+    other readouts than probability in the model's own range. Undefined where the model has no finite answer.
     """
 
     transform: Literal["abs", "clamp", "positive"] = "abs"  # sizes stretched to 0..1 (code), values cut to 0..1 or at 0
@@ -62,10 +62,11 @@ class Completeness:
     def __call__(self, trial: Trial) -> Evidence:
         clean = (trial.probe or self.probe(trial.scene))["clean"]
         removal, height = self._removal(trial.scene), heights(trial, self.transform)
-        height = height.view(-1, *trial.scene.setting.features.shape)
-        levels = torch.tensor(LEVELS, dtype=height.dtype, device=height.device)
+        levels = torch.tensor(LEVELS, dtype=torch.float64, device=height.device)
+        bars = settled(levels, height.dtype)
+        height = settled(height, height.dtype).view(-1, *trial.scene.setting.features.shape)
         read = self._read(removal, trial.scene)
-        left = removal.each(len(levels), lambda part: above(height, levels[part]), read).T  # (B, levels)
+        left = removal.each(len(bars), lambda part: above(height, bars[part]), read).T  # (B, levels)
         defined = clean.isfinite() & left.isfinite().all(dim=1)
         clean, left = clean.where(defined, 0.0), left.where(defined[:, None], 0.0)
         own = {"value": (clean[:, None] - left).mean(dim=1)} if self.indicator == "sample" else {}

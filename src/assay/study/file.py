@@ -52,9 +52,11 @@ def read(table: Mapping[str, Any], name: str, where: str = "study") -> Study:
     return study
 
 
-def _higher_is_better(metrics: tuple[Entry, ...], label: str) -> bool:
+def _higher_is_better(metrics: tuple[Entry, ...], label: str) -> bool | None:
+    """None where the metric does not say."""
     spec = next(entry.spec for entry in metrics if entry.label == label)
-    return bool(card("metrics", spec.name).fact("higher_is_better", True))
+    found = card("metrics", spec.name).fact("higher_is_better")
+    return None if found is None else bool(found)
 
 
 class _Reader:
@@ -195,8 +197,9 @@ class _Reader:
         metric = self.text(table, "metric", "", f"{where}: metric")
         if metric not in labels:
             self.problems.append(f"{where}: no metric '{metric}'.{suggest(metric, labels)}")
-        elif not _higher_is_better(metrics, metric):
-            self.problems.append(f"{where}: '{metric}' is better when lower; the test needs a metric with a floor")
+        elif not (higher := _higher_is_better(metrics, metric)):
+            why = "does not say that higher is better (higher_is_better)" if higher is None else "is better when lower"
+            self.problems.append(f"{where}: '{metric}' {why}; the test needs a metric with a floor")
         return metric
 
     def gamma(self, table: Mapping[str, Any], where: str) -> float:

@@ -31,7 +31,7 @@ MUTANTS = [
     wrong("nothing cut off", SOCO, "height.clamp(0, 1)", "height.clamp(min=0)"),
     wrong("cut at 1", SOCO, "height.clamp(min=0))", "height.clamp(0, 1))"),
     wrong("negative values stay", SOCO, "height.clamp(min=0))", "height.abs())"),
-    wrong("first sample only", OWN, "above(height, levels[part])", "above(height[:1].expand_as(height), levels[part])"),
+    wrong("first sample only", OWN, "above(height, bars[part])", "above(height[:1].expand_as(height), bars[part])"),
     wrong("blank canvas whatever was asked", OWN, "readout, self.canvas", 'readout, "zero"'),
     wrong(
         "the intact input for what is left",

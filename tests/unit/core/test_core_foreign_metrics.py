@@ -10,15 +10,16 @@ import torch
 from torch import nn
 
 from assay.core.build import build
-from assay.core.errors import NotApplicable, SpecError
+from assay.core.errors import AssayError, NotApplicable, SpecError
 from assay.core.evidence import Evidence
 from assay.core.features import Columns
 from assay.core.foreign_metrics import Material, foreign_metric, numbers, roles
 from assay.core.question import Question
-from assay.core.registry import resolve
+from assay.core.registry import card, resolve
 from assay.core.setting import Samples, Setting
 from assay.core.spec import Spec
 from assay.core.trial import Scene, Trial
+from assay.study.file import read
 
 
 class Which(enum.Enum):
@@ -188,3 +189,59 @@ def test_a_spec_builds_it(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     metric = build("metrics", resolve("metrics", Spec.parse("their_metrics:Sum(function='math:sqrt')")))
     assert metric.ask(MATERIAL) == pytest.approx([30**0.5, 70**0.5])
+
+
+DECLARING = """
+import enum
+
+class Way(enum.Enum):
+    DOWN = "lower"
+
+class Base:
+    def __call__(self, model, x, y, a): return [0.0] * len(x)
+
+class Plain:
+    higher_is_better = False
+    def __call__(self, model, x, y, a): return [0.0] * len(x)
+
+class Worded(Base):
+    score_direction = Way.DOWN
+
+class Inherited(Worded): ...
+
+class Up(Base):
+    higher_is_better = True
+
+class Unsaid(Base): ...
+
+class Instances(Base):
+    @property
+    def higher_is_better(self): return False
+
+def function(model, x, y, a): return [0.0] * len(x)
+function.higher_is_better = False
+"""
+
+
+@pytest.mark.parametrize(
+    "name, higher",
+    [
+        ("Plain", False),
+        ("Worded", False),
+        ("Inherited", False),
+        ("Up", True),
+        ("Unsaid", None),
+        ("Instances", None),
+        ("function", False),
+    ],
+)
+def test_the_card_of_somebody_s_metric_has_the_direction_that_it_declares(modules, name, higher):
+    modules.write("declaring", DECLARING)
+    assert card("metrics", f"declaring:{name}").fact("higher_is_better") is higher
+    table = {"environments": ["color_count"], "methods": ["gradient"], "metrics": [f"declaring:{name}"]}
+    table["faithfulness"] = [{"metric": f"declaring:{name}"}]
+    if higher:
+        assert read(table, "some", "some").faithfulness
+        return
+    with pytest.raises(AssayError, match="is better when lower" if higher is False else "does not say that higher"):
+        read(table, "some", "some")

@@ -98,3 +98,13 @@ def test_on_the_papers_linear_model_a_map_with_half_removed_is_less_complete() -
     metric = Completeness(canvas="zero", transform="positive")
     true, removed, _ = (metric.reduce(metric(Trial(where, each))).value for each in maps)
     assert removed < true - 0.02
+
+
+@pytest.mark.parametrize("factor", [3.0, 1 / 3, 0.1, 1024.0])
+def test_a_factor_moves_no_feature_over_a_level_of_completeness(factor: float) -> None:
+    """0.06, 0.04, 0.02 stretch to 1, 0.5 and 0; three times as much to 0.50000006, which is no more than 0.5."""
+    metric = Completeness(canvas="zero", indicator="sample")
+    place = linear(3)
+    plain = torch.tensor([[0.06, 0.02, -0.04]]).expand(len(place.samples.x), -1)
+    one, other = (metric(Trial(place, map_)) for map_ in (plain, factor * plain))
+    assert np.array_equal(one["left"], other["left"])
