@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 import torch
 
@@ -15,7 +18,7 @@ from assay.check.rungs import Rung, ladder
 from assay.core.build import build
 from assay.core.registry import resolve
 from assay.core.spec import Spec
-from contracts import planted_ladder
+from contracts import honest_ladder, planted_ladder
 from contracts.examples import specs
 
 
@@ -133,6 +136,20 @@ def test_a_liking_for_constant_maps_is_told_with_both_scores() -> None:
     (fault,) = find(plant.case(), constant_maps).faults
     assert fault.message == "likes a map of zeros no less than exact attributions, which reach 1"
     assert fault.witness.endswith("attribution = [0, 0]; returned [1], and [1] for exact attributions")
+
+
+class FirstClassForAll(honest_ladder.Removal):
+    """One sample alone is judged well."""
+
+    def __call__(self, model, x_batch, y_batch, a_batch, batch_size=64, **_):
+        return super().__call__(model, x_batch, [y_batch[0]] * len(y_batch), a_batch)
+
+
+def test_a_witness_has_the_samples_that_it_takes() -> None:
+    (fault,) = find(planted_ladder.Plant(FirstClassForAll, {"best": True}).case(), best_on_linear).faults
+    assert fault.witness.startswith("2 samples of 3 features")
+    exact, other = re.findall(r"returned (\[\[.*?\]\]), and (\[\[.*?\]\]) for", fault.witness)[0]
+    assert any(one < two for one, two in zip(json.loads(other), json.loads(exact), strict=True))
 
 
 def test_an_unseen_feature_is_named() -> None:

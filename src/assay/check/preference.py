@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+from torch import Tensor
 
 from assay.check import maps
 from assay.check.fault import Fault
@@ -40,9 +41,8 @@ def exact_on_linear(case: LadderCase) -> Iterator[Fault]:
 
 def _smallest(case: LadderCase, rung: Rung, answer: Answer, row: int, ideal: float) -> tuple[Rung, Answer]:
     """The sample that misses the ideal, or as few samples as miss it together."""
-    if answer.each:
-        return rung.rows([row]), Answer(answer.values[[row]], True, answer.defined[[row]])
-    for part in (rung.rows(range(count)) for count in range(1, len(rung))):
+    parts = [rung.rows([row])] if answer.each else []
+    for part in (*parts, *(rung.rows(range(count)) for count in range(1, len(rung)))):
         for found in case.attempts(part, part.exact):
             if _misses(found, ideal).any():
                 return part, found
@@ -69,13 +69,23 @@ def best_on_linear(case: LadderCase) -> Iterator[Fault]:
         plain, *answers = case.attempts_at(rung, [rung.exact, *others.values()])
         for (name, attribution), found in zip(others.items(), answers, strict=True):
             if found and (row := _better(found, plain, sign)) is not None:
-                part, other = (rung.rows([row]), attribution[[row]]) if plain[0].each else (rung, attribution)
-                told = f"{_number(plain, row)}, and {_number(found, row)} for {name} {listed(other)}"
+                part, other, shown = _few(case, rung, attribution, row) or (rung, attribution, (plain[0], found[0]))
+                told = f"{shown[0]}, and {shown[1]} for {name} {listed(other)}"
                 yield case.fault(
                     best_on_linear, "likes another map better than the exact one", part.told(part.exact, told)
                 )
                 return
     yield from _overlooked(case)
+
+
+def _few(case: LadderCase, rung: Rung, other: Tensor, row: int) -> tuple[Rung, Tensor, tuple[Answer, Answer]] | None:
+    """The sample alone, or with those before it, where these few like another map better, too."""
+    for rows in ([row], range(row + 1)):
+        part, some = rung.rows(rows), other[list(rows)]
+        plain, found = case.attempts_at(part, [part.exact, some])
+        if plain and found and _better(found, plain, case.direction) is not None:
+            return part, some, (plain[0], found[0])
+    return None
 
 
 def _overlooked(case: LadderCase) -> Iterator[Fault]:
@@ -117,10 +127,6 @@ def _better(found: list[Answer], plain: list[Answer], sign: int) -> int | None:
     known = np.stack([answer.defined for answer in (*found, *plain)]).all(axis=0)
     rows = np.flatnonzero(known & (one.min(axis=0) > other.max(axis=0) + close(other)))
     return int(rows[0]) if len(rows) else None
-
-
-def _number(answers: list[Answer], row: int) -> str:
-    return f"{answers[0].means[row]:.6g}"
 
 
 @asked_again
