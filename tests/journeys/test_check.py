@@ -77,7 +77,7 @@ def test_somebody_s_metric_gets_a_certificate_with_the_smallest_witness(theirs):
     faults = {fault["contract"]: fault for part in told["contracts"] for fault in part["faults"]}
     assert faults["answers_on_ladder"]["message"] == "raised AssertionError: too many channels"
     assert faults["exact_on_linear"]["message"].endswith("where numbers are tenths, which floats round")
-    assert "returned [0] instead of 1" in faults["exact_on_linear"]["witness"]
+    assert "returned [[0], [1]] instead of 1" in faults["exact_on_linear"]["witness"]
     assert told["assay"]
 
 

@@ -21,3 +21,9 @@ def test_a_card_is_shown_without_data(name, layers, monkeypatch, tmp_path):
     told = json.loads(result.output)
     assert told["name"] == name
     assert (told["network"] or {}).get("layers") == layers
+
+
+@pytest.mark.parametrize("name, kind", [("size", "metrics"), ("Explainer", "methods")])
+def test_somebody_s_component_is_what_it_takes(name, kind):
+    told = json.loads(CliRunner().invoke(app, ["show", f"journeys.yours:{name}", "--json"]).output)
+    assert told["kind"] == kind

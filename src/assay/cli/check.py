@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.kinds import kind_of
 from assay.cli.options import Json
 from assay.core.errors import AssayError, SpecError, suggest
-from assay.core.registry import KINDS, card, catalogue, resolve
+from assay.core.registry import KINDS, resolve
 from assay.core.spec import Spec
 
 if TYPE_CHECKING:
@@ -93,29 +94,7 @@ def _kind(spec: Spec, given: str | None) -> str:
         if given not in KINDS:
             raise AssayError(f"--kind {given}: choose {', '.join(KINDS)}.{suggest(given, KINDS)}")
         return given
-    if not spec.foreign:
-        for kind in KINDS:
-            if spec.name in catalogue(kind):
-                return kind
-        known = [name for kind in KINDS for name in catalogue(kind)]
-        raise SpecError(f"nothing is called '{spec.name}'.{suggest(spec.name, known)} 'assay ls' lists everything.")
-    calls = card("methods", spec.name).calls
-    if {"setting", "sample"} <= set(calls):
-        return "environments"
-    return "metrics" if _judges(spec) else "methods"
-
-
-def _judges(spec: Spec) -> bool:
-    """A metric is called with a trial, or with attributions; a method with anything else."""
-    import inspect
-
-    from assay.core.foreign import load
-    from assay.core.foreign_metrics import roles
-
-    found = load(spec.name)
-    call = inspect.getattr_static(found, "__call__", None)
-    parameters = inspect.signature(call).parameters if inspect.isfunction(call) else {}
-    return "trial" in parameters or bool(roles(found))
+    return kind_of(spec)
 
 
 def _faulty(told: list[Verdict]) -> bool:

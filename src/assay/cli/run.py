@@ -55,7 +55,7 @@ def execute(study: Study, root: Path, workers: int, options: Machine, as_json: b
     else:
         print_result(found)
         plan = finished.plan
-        typer.echo(f"{plan.trials} blocks of attributions, {plan.reused} of them already known. Store: {root}")
+        typer.echo(f"{plan.trials} blocks of attributions, {plan.reused} of them complete before. Store: {root}")
         typer.echo(f"Look at it: assay report {root}")
     verdicts = [(test, v) for test in study.faithfulness for v in found.verdicts[test.metric, test.gamma]]
     refuted = [v for test, v in verdicts if v.refuted and v.method in test.require]
@@ -75,7 +75,9 @@ def forecast(study: Study, root: Path, options: Machine, as_json: bool) -> None:
         typer.echo(json.dumps(found, indent=2))
         return
     jobs = ", ".join(f"{count} {kind}" for kind, count in found["jobs"].items()) or "nothing"
-    typer.echo(f"{study.name}: {found['trials']} blocks of attributions, {found['reused']} already known.")
+    typer.echo(
+        f"{study.name}: {found['trials']} blocks of attributions, {found['reused']} complete with all their scores."
+    )
     typer.echo(f"To compute: {jobs}.")
     if found["seconds"] is None:
         typer.echo("No time estimate: nothing of this study has been computed yet. Try --limit 8 first.")

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.cli.kinds import kind_of
 from assay.cli.options import Json
 from assay.core.cards import REQUIRED, Card
-from assay.core.errors import SpecError, suggest
-from assay.core.registry import ALIASES, KINDS, card, catalogue, resolve
+from assay.core.registry import card, resolve
 from assay.core.spec import Spec
 
 
@@ -30,14 +30,10 @@ def show(
 
 
 def _find(spec: Spec) -> tuple[Card, Spec]:
-    for kind in KINDS:
-        if spec.foreign or spec.name in catalogue(kind):
-            found = card(kind, spec.name)
-            open_ones = not spec.params and any(param.default == REQUIRED for param in found.params)
-            return found, spec if open_ones else resolve(kind, spec)
-    known = [name for kind in KINDS for name in catalogue(kind)]
-    hint = f" Did you mean '{ALIASES[spec.name]}'?" if spec.name in ALIASES else suggest(spec.name, known)
-    raise SpecError(f"nothing is called '{spec.name}'.{hint} 'assay ls' lists everything.")
+    kind = kind_of(spec)
+    found = card(kind, spec.name)
+    open_ones = not spec.params and any(param.default == REQUIRED for param in found.params)
+    return found, spec if open_ones else resolve(kind, spec)
 
 
 def _audit(spec: Spec, seed: int) -> dict[str, Any] | None:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from assay.report.board import Board, Cell, Result, arrow
+
+HEAD = 14  # characters of a heading that stay on one line
 
 
 def print_result(result: Result, console: Console | None = None) -> None:
     console = console or _console()
     for board in result.boards:
         if board.metrics:
-            console.print(_table(result, board))
+            for table in _tables(result, board, console.width):
+                console.print(table)
             for metric, value in board.ceilings().items():
                 told = f"truth has ties, so a map without ties reaches at most {value:.3f}"
                 console.print(f" [dim]{escape(metric)}: {told}[/dim]", highlight=False)
@@ -36,18 +42,63 @@ def _console() -> Console:
     return console if console.is_terminal else Console(width=200)
 
 
-def _table(result: Result, board: Board) -> Table:
+@dataclass(frozen=True)
+class Column:
+    """A heading and its cells, as Rich reads them."""
+
+    head: str
+    cells: tuple[str, ...]
+
+    @property
+    def least(self) -> int:
+        """Width at which no cell is cut; a longer heading is folded."""
+        return max(_width(cell) for cell in (*self.cells, self.head[:HEAD]))
+
+    @property
+    def best(self) -> int:
+        return max(_width(cell) for cell in (*self.cells, self.head))
+
+
+def _tables(result: Result, board: Board, width: int) -> Iterator[Table]:
+    """The board, in as many tables as it takes to show every number."""
+    methods, *others = _columns(result, board)
+    fits = sum(column.best + 2 for column in (methods, *others)) <= width
+    names = methods.best if fits else min(methods.best, width // 3)  # long ones are folded
     title = f"[bold]{escape(board.environment)}[/bold]"
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 1), caption_justify="left")
-    table.add_column("method", no_wrap=True)
+    for columns in [others] if fits else _groups(others, width - names - 2):
+        table = Table(title=title, title_justify="left", box=None, padding=(0, 1), caption_justify="left")
+        table.add_column(methods.head, width=names, overflow="fold")
+        for column in columns:
+            wide = column.best if fits else column.least
+            table.add_column(column.head, justify="right", width=wide, overflow="fold")
+        for cells in zip(methods.cells, *(column.cells for column in columns), strict=True):
+            table.add_row(*cells)
+        yield table
+        title = f"[bold]{escape(board.environment)}[/bold], continued"
+
+
+def _columns(result: Result, board: Board) -> list[Column]:
+    found = [Column("method", tuple(escape(line.method) for line in board.lines))]
     for metric in board.metrics:
-        table.add_column(f"{escape(metric)} {arrow(result.run, metric)}".strip(), justify="right")
-    table.add_column("mean rank", justify="right")
-    best = {metric: min(_ranks(board, metric), default=None) for metric in board.metrics}
-    for line in board.lines:
-        cells = [_text(line.cells[metric], best[metric]) for metric in board.metrics]
-        table.add_row(escape(line.method), *cells, "" if line.mean_rank is None else f"{line.mean_rank:.1f}")
-    return table
+        best = min(_ranks(board, metric), default=None)
+        cells = tuple(_text(line.cells[metric], best) for line in board.lines)
+        found.append(Column(f"{escape(metric)} {arrow(result.run, metric)}".strip(), cells))
+    ranks = ("" if line.mean_rank is None else f"{line.mean_rank:.1f}" for line in board.lines)
+    return [*found, Column("mean rank", tuple(ranks))]
+
+
+def _groups(columns: Sequence[Column], width: int) -> list[list[Column]]:
+    """Neighbours that fit side by side; one at least."""
+    groups: list[list[Column]] = [[]]
+    for column in columns:
+        if groups[-1] and sum(one.least + 2 for one in (*groups[-1], column)) > width:
+            groups.append([])
+        groups[-1].append(column)
+    return groups
+
+
+def _width(text: str) -> int:
+    return Text.from_markup(text).cell_len
 
 
 def _ranks(board: Board, metric: str) -> list[float]:

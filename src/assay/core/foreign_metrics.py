@@ -80,7 +80,7 @@ class ForeignMetric:
         return instance(**{self.names[name]: value for name, value in kept.items()})
 
     def __call__(self, trial: Trial) -> Evidence:
-        """One value per sample, as metrics of the catalogue give it."""
+        """One value per sample, as metrics of the catalogue give it; random numbers are the block's (ADR 3)."""
         query, attribution = trial.scene.ask(), trial.attribution
         if attribution.dim() == query.x.dim() - 1 and attribution.dim() > 1:
             attribution = attribution.unsqueeze(1)  # per pixel
@@ -89,7 +89,9 @@ class ForeignMetric:
         if not each or len(found) != len(trial):
             raise NotApplicable("scores sets of samples, not each one: it can be checked, not averaged")
         value = found.reshape(len(found), -1).mean(axis=1)
-        defined = np.isfinite(value)
+        if np.isinf(value).any():
+            raise ValueError("the metric returned infinite values; undefined is NaN")
+        defined = ~np.isnan(value)
         return Evidence({"value": np.where(defined, value, 0.0), "defined": defined})
 
     def _plain(self, tensor: Tensor | None) -> Any:

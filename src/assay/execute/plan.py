@@ -26,7 +26,8 @@ class Plan:
     reused: int  # of these, how many are in the store with all their evidence
 
     def counts(self) -> dict[str, int]:
-        return dict(Counter(type(job).__name__.removesuffix("Job").lower() for job in self.jobs))
+        """By kind; a trial whose attributions are known is a judging."""
+        return dict(Counter(_kind(job) for job in self.jobs))
 
 
 def plan(study: Study, store: Store, dtype: str = "float32") -> Plan:
@@ -130,6 +131,11 @@ class _Planner:
         key = keys.samples_key(place, count)
         if self.missing(key):
             self.jobs[key] = SamplesJob(key, place, self.model(place), count)
+
+
+def _kind(job: Job) -> str:
+    known = isinstance(job, TrialJob) and job.known
+    return "judging" if known else type(job).__name__.removesuffix("Job").lower()
 
 
 def _asks_the_method(metric: Spec) -> bool:

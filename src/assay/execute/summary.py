@@ -86,8 +86,9 @@ def _reduced(per_seed: Sequence[Evidence], reduce: Reduce) -> Made:
     if drawn is not None:
         arrays = {"curve": drawn[0], "curve_defined": drawn[1], "axis": mean_axis(scores, per_seed[0].axis["curve"])}
     if found is None:
-        count = sum(len(evidence) for evidence in per_seed)
-        return Made({}, {"value": None, "low": None, "high": None, "per_seed": [], "count": count, "defined": 0})
+        count, defined = sum(map(len, per_seed)), sum(int(evidence.defined.sum()) for evidence in per_seed)
+        nothing: dict[str, Any] = {"value": None, "low": None, "high": None, "per_seed": []}
+        return Made(arrays if defined else {}, {**nothing, "count": count, "defined": defined})
     data = {
         "value": found.value,
         "low": found.low,

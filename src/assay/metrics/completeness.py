@@ -51,7 +51,7 @@ class Completeness:
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
     cost: ClassVar[str] = "9 model rows a sample, each imputed, and one that all methods share"
-    axes: ClassVar[tuple[str, str]] = ("level, as a share of the largest attribution", "accuracy lost")
+    axes: ClassVar[tuple[str, str]] = ("level, as a share of the largest attribution", "{read} lost")
     paper: ClassVar[str] = "A Dual-Perspective Approach (Li et al., 2024), algorithms 2 and 4"
 
     def probe(self, scene: Scene) -> dict[str, Tensor]:

@@ -44,7 +44,7 @@ class Insertion:
         ("readout", None, "range"),
     )
     exact_on_linear: ClassVar[bool] = False
-    axes: ClassVar[tuple[str, str]] = ("share of features inserted", "")
+    axes: ClassVar[tuple[str, str]] = ("share of features inserted", "{read}")
     paper: ClassVar[str] = "RISE (Petsiuk et al., 2018), section 4.2; AttributionLab (Zhang et al., 2023), appendix G.4"
 
     @property

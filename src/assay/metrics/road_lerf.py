@@ -36,7 +36,7 @@ class RoadLerf:
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
     cost: ClassVar[str] = "a model row a sample for each ratio, imputed"
-    axes: ClassVar[tuple[str, str]] = ("share of features removed, lowest first", "accuracy or probability left")
+    axes: ClassVar[tuple[str, str]] = ("share of features removed, lowest first", "{read} left")
     paper: ClassVar[str] = "ROAD (Rong et al., 2022); A Dual-Perspective Approach (Li et al., 2024)"
 
     def __post_init__(self) -> None:

@@ -128,7 +128,7 @@ class Soundness:
         curve[steps], known[steps] = share, True
         reached = first_reaching(level[steps], self.levels)
         if not reached:
-            return Score(None, len(evidence), 0, curve, known, level)
+            return Score(None, len(evidence), int(defined.sum()), curve, known, level)
         return Score(float(share[reached].mean()), len(evidence), int(defined.sum()), curve, known, level)
 
 

@@ -144,13 +144,20 @@ def _order(line: Line, metric: str) -> float:
     return float("inf") if rank is None else rank
 
 
+def _without_value(data: Mapping[str, Any]) -> str:
+    """Why there is none: no sample counts, or those that do reach nothing that could be averaged."""
+    if not data["defined"]:
+        return f"undefined on all {data['count']} samples"
+    return f"no value: the {data['defined']} samples that count reach no level"
+
+
 def _cell(key: str, record: Record | None) -> Cell:
     if record is None:
         return Cell("failed", reason="the score is not in the store: run the study again", key=key)
     if record.status != "ok":
         return Cell(record.status, reason=record.reason, key=key)
     data = record.data
-    reason = "" if data["value"] is not None else f"undefined on all {data['count']} samples"
+    reason = "" if data["value"] is not None else _without_value(data)
     names = ("value", "low", "high", "count", "defined")
     return Cell("ok", **{name: data[name] for name in names}, reason=reason, key=key, ceiling=data.get("ceiling"))
 

@@ -36,6 +36,18 @@ class Component:
         return str(Spec(self.spec.name, tuple(pair for pair in self.spec.params if self.changed(*pair))))
 
     @property
+    def axes(self) -> tuple[str, str]:
+        """What a metric's curve is drawn over, and what of; a card's ``{read}`` is what is read off the model."""
+        over, of = self.card.get("axes") or ("", "")
+        return str(over), str(of).replace("{read}", self._read) or self.label
+
+    @property
+    def _read(self) -> str:
+        given = (self.spec.get("by"), self.spec.get("indicator"))
+        sure = [name for name in ("accuracy", "probability") if name in given]
+        return sure[0] if sure else str(self.spec.get("readout") or "score")
+
+    @property
     def rest(self) -> str:
         """The card's text without its first line, where that line is a paragraph of its own."""
         first, _, rest = str(self.card["doc"]).strip().partition("\n")

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from assay.report.board import Board
 from assay.report.charts import Chart, Stroke, dots, lines, strokes
-from assay.report.components import Component, by_label, components
+from assay.report.components import by_label, components
 from assay.report.cost import Cost
 from assay.report.reading import Curve, Reading
 
 
-# Until a metric's card says it itself, as a class attribute ``axes``.
 @dataclass(frozen=True)
 class Panel:
     """The charts of one environment."""
@@ -47,7 +46,7 @@ def _charts(reading: Reading, board: Board, looks: Mapping[str, Stroke]) -> Iter
     for label in board.metrics:
         curves = _curves(reading, board, label)
         if curves:
-            yield lines(f"{label} {metrics[label].arrow}", curves, looks, *_axes(metrics[label]))
+            yield lines(f"{label} {metrics[label].arrow}", curves, looks, *metrics[label].axes)
 
 
 def _curves(reading: Reading, board: Board, metric: str) -> dict[str, Curve]:
@@ -59,8 +58,3 @@ def _curves(reading: Reading, board: Board, metric: str) -> dict[str, Curve]:
     }
     found = {line.method: reading.curve(rows[line.method]) for line in board.lines}
     return {method: curve for method, curve in found.items() if curve is not None and len(curve[0])}
-
-
-def _axes(metric: Component) -> tuple[str, str]:
-    x, y = metric.card.get("axes") or ("", "")
-    return str(x), str(y or metric.spec.get("readout") or metric.label)

@@ -184,7 +184,7 @@ def _curve_rows(reading: Reading) -> Iterator[dict[str, Any]]:
         names = {name: row[name] for name in ("environment", "method", "metric")}
         curve = reading.curve(row)
         if curve is not None:
-            x_axis, y_axis = metrics[row["metric"]].card.get("axes", ("", ""))
+            x_axis, y_axis = metrics[row["metric"]].axes
             common = {"study": reading.study["name"], **names, "x_axis": x_axis, "y_axis": y_axis}
             for point, (x, y) in enumerate(zip(*curve, strict=True)):
                 yield {**common, "point": point, "x": float(x), "y": float(y)}

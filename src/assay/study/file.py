@@ -140,9 +140,10 @@ class _Reader:
             entry = self.entry(kind, f"{kind} item {number}", item, samples, block, common)
             if entry is None:
                 continue
-            if entry.label in seen:
-                self.problems.append(f"{kind} item {number}: label '{entry.label}' is used twice; give one a label")
-            seen.add(entry.label)
+            label = " ".join(entry.label.split())  # in print, spaces are spaces
+            if label in seen:
+                self.problems.append(f"{kind} item {number}: label '{label}' is used twice; give one a label")
+            seen.add(label)
             yield entry
 
     def entry(self, kind: str, where: str, item: Any, samples: int, block: int, common: Question) -> Entry | None:

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-import pytest
+from io import StringIO
+from pathlib import Path
 
-from assay.cli.tables import _short
+import pytest
+from rich.console import Console
+
+from assay.cli.tables import _short, print_result
+from assay.report.board import result
+from assay.store.store import Store
+from unit.report.made import Builder
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    made = Store.open(tmp_path / "store", sync=False)
+    Builder(made).run()
+    return made
 
 
 @pytest.mark.parametrize(
@@ -14,3 +28,17 @@ from assay.cli.tables import _short
 def test_only_a_leading_nought_is_left_out(value: float, text: str) -> None:
     assert _short(value) == text
     assert float(_short(value)) == value
+
+
+@pytest.mark.parametrize("width", [40, 60, 100, 200])
+def test_no_number_is_cut_however_narrow_the_terminal(store: Store, width: int) -> None:
+    found, out = result(store), StringIO()
+    print_result(found, Console(width=width, file=out))
+    told = out.getvalue()
+    assert "…" not in told
+    for _, _, _, cell in found.cells():
+        if cell.value is not None:
+            assert f"{cell.value:.3f}" in told
+    assert told.count("mean rank") == len(found.boards)
+    assert max(map(len, told.splitlines())) <= width
+    assert (told.count(", continued") > 0) == (width < 100)

@@ -97,7 +97,7 @@ def test_a_known_trial_is_not_fitted_again(study, store):
     ok(store, *(made for job in fresh.jobs if isinstance(job, TrialJob) for made in job.makes))
     assert plan(study(methods=["yard:Fits"]), store).jobs == ()
     more = plan(study(methods=["yard:Fits"], metrics=["yard:Total", "yard:Picky"]), store)
-    assert more.counts() == {"trial": 2}
+    assert more.counts() == {"judging": 2}
 
 
 def test_a_skipped_trial_is_an_answer_and_a_failed_one_is_tried_again(study, store):

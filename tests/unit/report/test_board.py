@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assay.report.board import Result, arrow, latest_run, result
+from assay.report.board import Result, _without_value, arrow, latest_run, result
 from assay.report.page import page
 from assay.store.store import Store
 
@@ -42,3 +42,10 @@ def test_a_metric_about_models_or_without_a_direction_ranks_no_method(
         mean = {line.method: line.mean_rank for line in new.lines}
         assert mean != {line.method: line.mean_rank for line in old.lines}
     page(fresh, fresh.root / "report")
+
+
+@pytest.mark.parametrize(
+    "defined, words", [(0, "undefined on all 6 samples"), (4, "no value: the 4 samples that count reach no level")]
+)
+def test_a_cell_without_a_value_says_why(defined: int, words: str) -> None:
+    assert _without_value({"count": 6, "defined": defined}) == words

@@ -140,6 +140,8 @@ def test_labels_tell_equal_specs_apart():
     assert problems(methods=["gradient", "gradient"]) == [
         "methods item 2: label 'gradient' is used twice; give one a label"
     ]
+    spaced = [{"use": "gradient", "label": "x y"}, {"use": "gradient", "label": "x  y "}]
+    assert problems(methods=spaced) == ["methods item 2: label 'x y' is used twice; give one a label"]
 
 
 def test_a_label_may_be_used_again_by_another_kind():
