@@ -89,8 +89,11 @@ class Evaluation:
         rows = [["", *metrics], *([method, *(str(self[method, metric]) for metric in metrics)] for method in methods)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        reasons = {f"{cell.status} {cell.method}, {cell.metric}: {cell.reason}" for cell in self.cells if cell.reason}
-        return "\n".join([*lines, *sorted(reasons)])
+        reasons: dict[tuple[str, str, str], list[str]] = {}
+        for cell in (cell for cell in self.cells if cell.reason):
+            reasons.setdefault((cell.status, cell.method, cell.reason), []).append(cell.metric)
+        trouble = (f"{status} {method} ({', '.join(by)}): {why}" for (status, method, why), by in reasons.items())
+        return "\n".join([*lines, *sorted(trouble)])
 
 
 def evaluate(
