@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,9 +138,9 @@ def evaluate(
     count = preflight.outputs_of(setting.model, rows, outputs)
     if outputs == "value" and count > 1 and target is None:
         raise SpecError(f"the model answers with {count} values: give target, the one to explain, 0 to {count - 1}.")
-    if not isinstance(memory, int) or memory < 1:
+    if not isinstance(memory, Integral) or memory < 1:
         raise SpecError(f"memory={memory!r}: give a number of bytes, as 2**30.")
-    here = replace(HERE, device=str(rows.device), memory=memory)
+    here = replace(HERE, device=str(rows.device), memory=int(memory))
 
     def classes(name: str, given: Any) -> Tensor:
         known = as_classes(name, given).to(rows.device)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ import torch
 from torch import Tensor
 
 from assay.core.build import describe
+from assay.core.copies import model_copy
 from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, mean_score
 from assay.core.machine import Machine
@@ -24,6 +24,7 @@ from assay.core.numbers import state
 from assay.core.protocols import Probing
 from assay.core.query import Query
 from assay.core.question import Question
+from assay.core.registry import stream_name
 from assay.core.setting import Samples, Setting
 from assay.core.trial import Scene
 from assay.execute.trial import attribute_within, fit, pose, trial
@@ -120,12 +121,12 @@ class _Pristine:
     """The setting as it was given, whatever somebody's code does to the model."""
 
     def __init__(self, setting: Setting) -> None:
-        self._spare = deepcopy(setting.model)
+        self._spare = model_copy(setting.model)
         self._setting, self._state = setting, state(setting.model)
 
     def __call__(self) -> Setting:
         if state(self._setting.model) != self._state:
-            self._setting = replace(self._setting, model=deepcopy(self._spare))
+            self._setting = replace(self._setting, model=model_copy(self._spare))
             self._state = state(self._setting.model)
         return self._setting
 
@@ -133,7 +134,7 @@ class _Pristine:
 def _about(
     name: str, method: Any, query: Query, judges: Sequence[_Judge], maps: dict[str, Tensor], pristine: _Pristine
 ) -> Iterator[Judged]:
-    stream = ("method", str(describe(method)), *query.stream[2:])
+    stream = ("method", stream_name("methods", describe(method)), *query.stream[2:])
     query = replace(query, setting=pristine(), stream=stream)
     try:
         if hasattr(method, "fit"):

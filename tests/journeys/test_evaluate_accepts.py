@@ -14,6 +14,7 @@ import assay
 from assay.core.errors import SpecError
 from assay.core.preflight import copied, outputs_of
 from assay.metrics.single_deletion import SingleDeletion
+from assay.study.file import read
 from journeys import yours
 
 CELL = {"methods": ["occlusion"], "metrics": ["single_deletion"]}
@@ -207,3 +208,19 @@ def test_what_is_refused_is_refused_in_words_that_help(given, words):
     asked = {"model": net(), "x": rows(), **CELL, **given()}
     with pytest.raises(SpecError, match=words):
         assay.evaluate(asked.pop("model"), asked.pop("x"), **asked)
+
+
+def test_a_model_that_keeps_activations_can_be_studied_and_copied_by_metrics(tmp_path):
+    np.savez(tmp_path / "rows.npz", x=rows().numpy())
+    names = ["parameter_randomisation", "axiom_linearity", "single_deletion"]
+    table = {
+        "environments": [f"own(model='journeys.test_evaluate_accepts:Keeps', data='{tmp_path / 'rows.npz'}')"],
+        "methods": ["gradient"],
+        "metrics": names,
+        "samples": 4,
+        "block": 4,
+        "gallery": 0,
+    }
+    found = assay.run(read(table, "some"), store=tmp_path / "st").result
+    cells = found.boards[0].lines[0].cells
+    assert {name: cell.status for name, cell in cells.items()} == dict.fromkeys(names, "ok"), cells

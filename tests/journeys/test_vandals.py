@@ -36,6 +36,24 @@ def hooks(model, x, y, a):
     model.register_forward_hook(lambda module, given, out: 0 * out)
     return found
 
+def patches(model, x, y, a):
+    found = _right(model, x, a)
+    plain = model.forward
+    model.forward = lambda given: -plain(given)
+    return found
+
+def flips(model, x, y, a):
+    found = _right(model, x, a)
+    for parameter in model.parameters():
+        parameter.data.copy_(parameter.data.flip(0))
+    return found
+
+def sets(model, x, y, a):
+    found = _right(model, x, a)
+    for module in model.modules():
+        module.p = 0.9
+    return found
+
 def wiping_method(model, inputs, targets):
     for parameter in model.parameters():
         parameter.data.zero_()
@@ -63,7 +81,7 @@ def studied(store, metrics, methods=("gradient", "random_map")):
     return {(line.method, name): cell.value for line in board.lines for name, cell in line.cells.items()}
 
 
-@pytest.mark.parametrize("vandal", ["wipes", "trains", "hooks"])
+@pytest.mark.parametrize("vandal", ["wipes", "trains", "hooks", "patches", "flips", "sets"])
 def test_metrics_after_one_that_changes_the_model_find_it_as_it_was(tmp_path, vandals, vandal):
     right = studied(tmp_path / "right", HONEST)
     found = studied(tmp_path / "found", [f"vandals:{vandal}", *HONEST])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from assay.core.copies import model_copy
 from assay.core.foreign import load
 from assay.core.protocols import Environment, Trained
 from assay.core.registry import catalogue
@@ -57,7 +57,7 @@ class Site:
 
     def fresh(self) -> Site:
         """A site whose model nobody else has."""
-        return replace(self, setting=replace(self.setting, model=deepcopy(self.setting.model)))
+        return replace(self, setting=replace(self.setting, model=model_copy(self.setting.model)))
 
     def precise(self) -> Site:
         """The same in float64."""

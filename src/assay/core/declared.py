@@ -14,7 +14,8 @@ def declared(target: Any) -> dict[str, Any]:
     """
     own = ("higher_is_better", "ideal", "range", "invariant", "exact_on_linear", "best_on_linear")
     found = {name: getattr(target, name) for name in own if hasattr(target, name)}
-    facts = {name: value for name, value in found.items() if isinstance(value, bool | int | float | str | tuple | list)}
+    plain = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+    facts = {name: value for name, value in plain.items() if isinstance(value, bool | int | float | str | tuple)}
     word = _word(getattr(target, "score_direction", ""))
     if word in ("higher", "lower"):
         facts.setdefault("higher_is_better", word == "higher")

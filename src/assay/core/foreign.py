@@ -9,6 +9,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -40,9 +41,10 @@ def _read(kind: str, target: str, name: str, path: Path, state: State) -> Card:
     """Once per state of its files: every key of every block asks for it."""
     as_imported(file for file, *_ in state if not is_installed(file))
     found = _read_or_loaded(kind, target, name, path)
-    if kind != "metrics" or "higher_is_better" in dict(found.facts):
-        return found
-    return replace(found, facts=tuple({**declared(load(target)), **dict(found.facts)}.items()))
+    if kind == "metrics" and name == target and "higher_is_better" not in dict(found.facts):
+        with suppress(SpecError):  # who uses it will hear of it; what a catalogue lists is not imported at all
+            return replace(found, facts=tuple({**declared(load(target)), **dict(found.facts)}.items()))
+    return found
 
 
 def _read_or_loaded(kind: str, target: str, name: str, path: Path) -> Card:

@@ -1,10 +1,12 @@
-"""What an object in memory holds: a model that a module made when it was imported is more than its source."""
+"""What a torch module in memory holds: one that a module made when it was imported is more than its source."""
 
 from __future__ import annotations
 
 import hashlib
+import sys
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import is_dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +14,8 @@ from weakref import WeakKeyDictionary
 
 _known: WeakKeyDictionary[Any, tuple[object, str]] = WeakKeyDictionary()  # what was digested, and its digest
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_MACHINERY = ("training", "_parameters", "_buffers", "_modules")  # of a torch module, or told otherwise
+_MACHINERY = ("training", "_parameters", "_buffers", "_modules", "_is_full_backward_hook")  # or told otherwise
+_MARKS = ("_torchdynamo",)  # left by compilers; others in every process
 
 
 def numbers_digest(found: Any) -> str:
@@ -23,33 +26,45 @@ def numbers_digest(found: Any) -> str:
     """
     if isinstance(found, type) or not callable(getattr(found, "named_parameters", None)):
         return ""
-    held = list(_held(found))
-    state = tuple((name, _stamp(value)) for name, value in held)
+    held = [*_tensors(found), *_attributes(found)]
+    stamps = tuple((name, _stamp(value)) for name, value in held)
     before, digest = _known.get(found, (None, ""))
-    if before != state:
+    if before != stamps:
         digest = _digest(held)
-        _known[found] = (state, digest)
+        _known[found] = (stamps, digest)
     return digest
 
 
-def state(model: Any) -> tuple[object, ...]:
-    """Changes when somebody changes a torch module: its parameters and buffers, its mode, its hooks."""
-    tensors = (*model.named_parameters(), *model.named_buffers())
-    numbers = tuple((name, tensor.requires_grad, _stamp(tensor)) for name, tensor in tensors)
-    return numbers, tuple((name, module.training, _hooks(module)) for name, module in model.named_modules())
+def state(*models: Any) -> tuple[object, ...]:
+    """Changes when somebody changes a torch module: its numbers, its modules and their modes, hooks, plain values.
+
+    Tensors among the attributes are left out: a model may keep what it computed last.
+    """
+    return tuple(part for model in models for part in (*_numbers(model), *_modules(model)))
 
 
-def _hooks(module: Any) -> int:
-    return sum(len(value) for name, value in vars(module).items() if name.endswith("_hooks") and value is not None)
+def _numbers(model: Any) -> Iterator[object]:
+    for name, tensor in _tensors(model):
+        yield name, tensor.requires_grad, len(tensor._backward_hooks or ()), _stamp(tensor)
 
 
-def _held(found: Any) -> Iterator[tuple[str, Any]]:
-    """Tensors and plain values with their names."""
-    tensors = (*found.named_parameters(), *found.named_buffers())
-    yield from (pair for pair in tensors if _is_tensor(pair[1]))
-    for name, module in found.named_modules():
+def _modules(model: Any) -> Iterator[object]:
+    for name, module in model.named_modules():
+        hooks = [tuple(held) for key, held in vars(module).items() if key.endswith("_hooks") and held]
+        plain = [pair for pair in vars(module).items() if type(pair[1]) in _PLAIN]
+        yield name, id(module), type(module), id(vars(module).get("forward")), repr((hooks, plain))
+
+
+def _tensors(model: Any) -> Iterator[tuple[str, Any]]:
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+        if _is_tensor(tensor):
+            yield name, tensor
+
+
+def _attributes(model: Any) -> Iterator[tuple[str, Any]]:
+    for name, module in model.named_modules():
         for key, value in vars(module).items():
-            if key not in _MACHINERY and not key.endswith("_hooks"):
+            if key not in _MACHINERY and not key.endswith("_hooks") and not key.startswith(_MARKS):
                 yield from _plain(f"{name}.{key}", value, set())
 
 
@@ -63,25 +78,44 @@ def _plain(name: str, value: Any, within: set[int]) -> Iterator[tuple[str, Any]]
 
 def _parts(value: Any) -> list[tuple[Any, Any]]:
     if isinstance(value, Namespace | SimpleNamespace) or (is_dataclass(value) and hasattr(value, "__dict__")):
-        value = vars(value)
-    if isinstance(value, Mapping):
-        return list(value.items())
+        value = vars(value) if not isinstance(value, type) else {}
+    if isinstance(value, Mapping):  # the order of one that was made from a set is another in every process
+        return sorted((pair for pair in value.items() if type(pair[0]) in _PLAIN), key=lambda pair: repr(pair[0]))
     return list(enumerate(value)) if isinstance(value, list | tuple) else []
 
 
 def _is_tensor(value: Any) -> bool:
-    return callable(getattr(value, "detach", None)) and not hasattr(value, "materialize")  # lazy ones hold nothing yet
+    """Without an import: where there is a tensor, there is torch. Lazy ones hold nothing yet."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor) and not hasattr(value, "materialize")
 
 
 def _is_array(value: Any) -> bool:
-    return getattr(getattr(value, "dtype", None), "kind", "none") in "biufc"
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray | numpy.generic) and value.dtype.kind in "biufc"
 
 
 def _stamp(value: Any) -> object:
     """Changes when a value does, and is quicker to find than a digest."""
-    if _is_tensor(value) and not value.is_sparse:
-        return value.data_ptr(), value._version, complex(value.detach().sum())
-    return type(value), *_bytes(value)
+    if not _is_tensor(value):
+        return type(value), *_bytes(value)
+    with suppress(RuntimeError, NotImplementedError):  # sparse, quantised, of another format: known by what it is
+        return value.data_ptr(), value._version, *map(repr, _sums(value.detach()))
+    return id(value)
+
+
+def _sums(tensor: Any) -> Iterator[complex]:
+    """Of all numbers, and with weights by row and column: two that changed places are noticed."""
+    yield complex(tensor.sum())
+    if tensor.dim() and not tensor.is_complex():
+        wide = tensor if tensor.is_floating_point() and tensor.element_size() > 2 else tensor.double()
+        rows = wide.flatten(1) if wide.dim() > 1 else wide[:, None]
+        yield complex(_ramp(rows.T) @ (rows @ _ramp(rows)))
+
+
+def _ramp(rows: Any) -> Any:
+    """1, 2, ... for every column."""
+    return sys.modules["torch"].arange(1, rows.shape[1] + 1, device=rows.device, dtype=rows.dtype)
 
 
 def _digest(held: list[tuple[str, Any]]) -> str:
@@ -97,7 +131,8 @@ def _bytes(value: Any) -> Iterator[bytes]:
     if _is_array(value):
         yield value.tobytes()
     elif _is_tensor(value):
-        tensor = value.detach().to_dense()
+        tensor = value.detach().to_dense() if value.layout is not sys.modules["torch"].strided else value.detach()
+        tensor = tensor.dequantize() if tensor.is_quantized else tensor
         for part in (tensor.real, tensor.imag) if tensor.is_complex() else (tensor,):
             yield part.cpu().double().contiguous().numpy().tobytes()
     else:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
+from assay.core.copies import model_copy
 from assay.core.errors import SpecError
 from assay.core.given import dtype_name, told
 
@@ -20,6 +19,7 @@ READOUTS = {
 }
 ROWS = 8  # tried
 SLACK = 1e-3  # by which probabilities may miss 1
+HALF_SLACK = 0.05  # at the most, in half precision, where every one of many is rounded
 EXACT = 1e-4  # by which they do where logits were promised
 ROUNDING = 1e-4  # of the largest output: what the size of a batch may change
 
@@ -41,23 +41,9 @@ def copied(model: nn.Module) -> nn.Module:
     if any(is_lazy(part) for part in (*model.parameters(), *model.buffers())):
         raise SpecError("the model has lazy layers that nobody has called yet: call it once, then give it.")
     try:
-        with torch.no_grad():  # a scripted module's parameters would become results of calculations
-            return deepcopy(model, {id(kept): kept.detach().clone() for kept in _kept(model)})
+        return model_copy(model)
     except Exception as error:
         raise SpecError(f"the model cannot be copied: {told(error)}.") from error
-
-
-def _kept(model: nn.Module) -> Iterator[Tensor]:
-    """Results of calculations that modules keep: copies do without the way they came about."""
-    waiting = [vars(module) for module in model.modules()]
-    seen: set[int] = set()
-    while waiting:
-        found: Any = waiting.pop()
-        if isinstance(found, Tensor) and found.grad_fn is not None:
-            yield found
-        elif isinstance(found, Mapping | list | tuple) and id(found) not in seen:
-            seen.add(id(found))
-            waiting += found.values() if isinstance(found, Mapping) else found
 
 
 def frozen(model: nn.Module, x: Tensor) -> nn.Module:
@@ -79,6 +65,8 @@ def has_gradients(model: nn.Module, x: Tensor) -> bool:
     try:
         with torch.enable_grad():
             return bool(model(_in_company(x).detach().clone().requires_grad_()).requires_grad)
+    except torch.OutOfMemoryError:
+        raise
     except Exception:  # of whatever the forward calls
         return False
 
@@ -118,7 +106,7 @@ def outputs_of(model: nn.Module, x: Tensor, outputs: str) -> int:
 
 def _are_probabilities(answer: Tensor, slack: float) -> bool:
     misses = (answer.double().sum(dim=1) - 1).abs()
-    close = max(slack, answer.shape[1] * torch.finfo(answer.dtype).eps)
+    close = max(slack, min(answer.shape[1] * torch.finfo(answer.dtype).eps, HALF_SLACK))
     return not bool((answer < 0).any()) and bool((misses <= close).all())
 
 
@@ -185,7 +173,7 @@ def _sound_alone(model: nn.Module, row: Tensor, among: Tensor, largest: float) -
             f"the model answers no row alone, only among others: {why} ({told(error.__cause__)})."
         ) from None
     if not _close(among, alone, largest):
-        apart = float((among.double() - alone.double()).abs().max()) / largest
+        apart = float((among.double() - alone.double()).abs().max()) / max(largest, 1e-30)
         raise SpecError(
             f"the model answers a row alone with other numbers than among others ({apart:.1e} of its largest output): "
             f"{why}, or its numbers are too large for {dtype_name(alone.dtype)}."

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
+from assay.core.copies import model_copy
 from assay.core.features import Features
 from assay.core.question import Question
 
@@ -93,6 +93,6 @@ class Setting:
             reference = Reference(reference.x.to(device, dtype), reference.label.to(device))
         background = None if self.background is None else self.background.to(device, dtype)
         # Module.to works in place: a copy keeps this setting what it is.
-        model = deepcopy(self.model).to(device, dtype)
-        sibling = None if self.sibling is None else deepcopy(self.sibling).to(device, dtype)
+        model = model_copy(self.model).to(device, dtype)
+        sibling = None if self.sibling is None else model_copy(self.sibling).to(device, dtype)
         return replace(self, model=model, sibling=sibling, background=background, reference=reference)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -11,6 +10,7 @@ from typing import ClassVar
 import torch
 from torch import Generator, Tensor, nn
 
+from assay.core.copies import model_copy
 from assay.core.errors import SpecError
 from assay.core.foreign import load
 from assay.core.protocols import Environment
@@ -88,7 +88,7 @@ class InDomain:
             raise SpecError("in_domain: fine-tuning needs a classifier that answers with logits and can be trained.")
         rows = training_rows(self.of, setting, seed)
         fit(
-            model := deepcopy(setting.model),
+            model := model_copy(setting.model),
             rows.x,
             rows.label,
             self.epochs,
@@ -112,7 +112,7 @@ class InDomain:
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
         before = self.of.setting(seed, of_part("of", weights))
-        restore(model := deepcopy(before.model), of_part("model", weights))
+        restore(model := model_copy(before.model), of_part("model", weights))
         # What computes the same as the model before, or trains it again, is not about this one.
         hints = {name: hint for name, hint in before.hints.items() if not name.startswith("sibling.")}
         return replace(before, model=model, sibling=before.model, forward=None, recipe=None, hints=hints)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from assay.core.build import build
 from assay.core.machine import Machine
@@ -53,11 +53,11 @@ class Desk:
             environment = self.component("environments", place.environment)
             made: Setting = environment.setting(place.seed, weights)
             found = made.to(self.machine.device, self.dtype)
-            return found, state(found.model)
+            return found, state(*_models(found))
 
         key = ("setting", str(place.environment), place.seed)
         found, before = self._keep(key, make)
-        if state(found.model) != before:
+        if state(*_models(found)) != before:
             del self._kept[key]
             found, _ = self._keep(key, make)
         return found
@@ -97,6 +97,10 @@ class Desk:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)
         return self._kept[key]  # type: ignore[no-any-return]
+
+
+def _models(setting: Setting) -> tuple[nn.Module, ...]:
+    return (setting.model,) if setting.sibling is None else (setting.model, setting.sibling)
 
 
 def numpy_arrays(tensors: Mapping[str, Tensor]) -> Arrays:

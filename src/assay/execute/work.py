@@ -63,8 +63,8 @@ def _unless_changed(made: T, planned: str, now: str) -> T:
     """What was made, if code, weights and data are what its key says: that was planned before, in another process."""
     if now != planned:
         raise AssayError(
-            "what this rests on (code, weights or data) was changed during the run, or is not the same in every "
-            "process: run the study again"
+            "what this rests on (code, weights, attributes of a model, data) was changed during the run, or is not the "
+            "same in every process: run the study again"
         )
     return made
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from assay.core.copies import model_copy
 from assay.core.query import Query
 from assay.kit.attention import attention_and_gradients
 from assay.kit.relevance import relevance
@@ -58,5 +58,5 @@ class CheferRelevance:
 
 
 def _doubled(query: Query) -> Query:
-    model = deepcopy(query.setting.model).to(dtype=torch.float64)
+    model = model_copy(query.setting.model).to(dtype=torch.float64)
     return replace(query, setting=replace(query.setting, model=model), x=query.x.double())

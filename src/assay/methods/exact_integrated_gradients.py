@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from assay.core.copies import model_copy
 from assay.core.errors import SpecError
 from assay.core.query import Query
 from assay.kit.breakpoints import Pieces, straight_pieces
@@ -59,7 +59,7 @@ class ExactIntegratedGradients:
 def _doubled(query: Query) -> Query:
     if query.x.dtype == torch.float64:
         return query
-    setting = replace(query.setting, model=deepcopy(query.setting.model).double())
+    setting = replace(query.setting, model=model_copy(query.setting.model).double())
     return replace(query, setting=setting, x=query.x.double(), baseline=query.baseline.double())
 
 

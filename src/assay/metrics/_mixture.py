@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from copy import deepcopy
 from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
+from assay.core.copies import model_copy
 from assay.core.errors import NotApplicable
 from assay.core.query import Query
 from assay.core.setting import Setting
@@ -60,7 +60,7 @@ def _linear(mixture: Tensor) -> nn.Linear:
 
 def _folded(model: nn.Module, mixture: Tensor) -> nn.Module | None:
     """A copy whose last linear layer makes the sums; None where no linear layer has so many outputs."""
-    copy = deepcopy(model)
+    copy = model_copy(model)
     fits = [part for part in copy.modules() if isinstance(part, nn.Linear) and part.out_features == len(mixture)]
     if not fits:
         return None

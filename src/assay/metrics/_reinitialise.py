@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from math import sqrt
 
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
+
+from assay.core.copies import model_copy
 
 Fixed = (_NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm, nn.PReLU)  # new ones are all alike
 
@@ -20,7 +21,7 @@ def layers(model: nn.Module) -> list[str]:
 
 def reinitialised(model: nn.Module, names: Sequence[str], stream: Callable[[str], Generator]) -> nn.Module:
     """A copy in which the named layers have new numbers, each drawn from its own stream."""
-    copy = deepcopy(model)
+    copy = model_copy(model)
     for name in names:
         _renew(copy.get_submodule(name), stream(name))
     return copy

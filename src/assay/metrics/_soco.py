@@ -29,7 +29,8 @@ def heights(trial: Trial, transform: str) -> Tensor:
 def settled(height: Tensor, dtype: torch.dtype) -> Tensor:
     """On a grid of some units in the last place of the largest possible height, 1: what differs by the rounding of
     heights alone is equal."""
-    step = 8 * torch.finfo(dtype).eps
+    found = torch.finfo(dtype)
+    step = (8 if found.bits > 16 else 1) * found.eps  # 8 of half precision are a sixteenth
     return (height.double() / step).round() * step
 
 

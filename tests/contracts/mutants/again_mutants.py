@@ -174,7 +174,7 @@ RANDOMISATION = [
         "return point_by_point(evidence)",
         "from assay.core.evidence import mean_score\n\n        return mean_score(evidence)",
     ),
-    Mutant("parameter_randomisation", "the model itself is spoiled", RENEW, "copy = deepcopy(model)", "copy = model"),
+    Mutant("parameter_randomisation", "the model itself is spoiled", RENEW, "copy = model_copy(model)", "copy = model"),
     Mutant(
         "parameter_randomisation",
         "weights too small",
@@ -278,7 +278,7 @@ LINEARITY = [
         "fits[-1].bias.copy_(mixture @ fits[-1].bias)",
         "fits[-1].bias.copy_(10 + fits[-1].bias)",
     ),
-    Mutant("axiom_linearity", "the model itself is folded", MIXTURE, "copy = deepcopy(model)", "copy = model"),
+    Mutant("axiom_linearity", "the model itself is folded", MIXTURE, "copy = model_copy(model)", "copy = model"),
     Mutant("axiom_linearity", "logits summed for probabilities", MIXTURE, "[nn.Softmax(dim=1)]", "[]"),
     Mutant("axiom_linearity", "temperature ignored", MIXTURE, "question.temperature in (None, 1.0)", "True"),
     Mutant("axiom_linearity", "hints left behind", MIXTURE, 'f"model.{hint}" if hint in known else hint', "hint"),

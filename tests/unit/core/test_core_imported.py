@@ -9,7 +9,7 @@ import pytest
 
 from assay.core.errors import SpecError
 from assay.core.foreign import code_digest, load
-from assay.core.imported import _began, as_imported
+from assay.core.imported import _BEGAN, as_imported
 from assay.core.registry import identity, resolve
 from assay.core.spec import Spec
 
@@ -215,7 +215,42 @@ def test_a_script_is_a_module_like_others(modules, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    "text, old, new",
+    [
+        ("def make(x, eps=0.1): return x", "0.1", "0.5"),
+        ("def make(x, *, eps=-1): return x", "-1", "-2"),
+        ("SHIFT = -1\ndef make(): return SHIFT", "-1", "-2"),
+        ("SIZES = (1, 2)\ndef make(): return SIZES", "(1, 2)", "(1, 3)"),
+        ("scale = 2\ndef f():\n    scale = 3\n    return scale\ndef make(): return scale", "scale = 2", "scale = 5"),
+        ("class A:\n    steps: int = 5\nclass B:\n    steps: int = 6\ndef make(): return A", "= 5", "= 7"),
+        ("from string import *\nclass A:\n    steps = 5\ndef make(): return A", "= 5", "= 7"),
+        ("class A:\n    x = 1\ndef make(): return A", "x = 1", "x = 1\n    def more(self): return 2"),
+        (
+            "class A:\n    def f(self): return 1\nclass B: pass\ndef make(): return A",
+            "class A:\n    def f(self): return 1\nclass B: pass",
+            "class A: pass\nclass B:\n    def f(self): return 1",
+        ),
+    ],
+)
+def test_literals_are_compared_wherever_they_stand(modules, text, old, new):
+    path = modules.write("wide", text + "\n")
+    import wide  # noqa: F401  # type: ignore[import-not-found]
+
+    edit(path, old, new)
+    with pytest.raises(SpecError, match="has changed"):
+        load("wide:make")
+
+
 LEGITIMATE = {
+    "private methods": "class P:\n    def __b(self): return 1\n",
+    "a function that is deleted": "def f(): return 1\ndel f\n",
+    "private fields": "from dataclasses import dataclass\n@dataclass\nclass P:\n    a: int\n    __b: int = 2\n",
+    "a name that is matched": "K = 1\nmatch 3:\n    case K: pass\n",
+    "fields from a decorator": (
+        "def more(cls):\n    cls.__annotations__['z'] = int\n    return cls\n@more\nclass P:\n    a: int = 1\n"
+    ),
+    "what is wrapped in circles": "from unittest.mock import call\n",
     "a flag set after an import": "FLAG = False\ntry:\n    import os\n    FLAG = True\nexcept ImportError:\n    pass\n",
     "a number worked on": "WIDTH = 4\nWIDTH *= 2\n",
     "a loop": "TOTAL = 0\nfor TOTAL in range(3):\n    pass\n",
@@ -266,9 +301,9 @@ def test_a_file_older_than_the_process_is_what_was_imported(modules, monkeypatch
     import late  # type: ignore[import-not-found]
 
     late.FACTOR = 9  # not a matter of files
-    monkeypatch.setattr("assay.core.imported._began", lambda: time.time() + 10)
+    monkeypatch.setattr("assay.core.imported._BEGAN", time.time() + 10)
     load("late:Mine")
 
 
 def test_the_system_says_when_this_process_began():
-    assert 0 < time.time() - _began() < 24 * 3600
+    assert 0 < time.time() - _BEGAN < 24 * 3600
