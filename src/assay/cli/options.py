@@ -21,7 +21,9 @@ Memory = Annotated[
     typer.Option(help="Budget for one model call of one process."),
 ]
 Threads = Annotated[int, typer.Option(help="Threads per process.")]
-Dtype = Annotated[str, typer.Option(help="float32 or float64.")]
+Dtype = Annotated[
+    str, typer.Option(help="Of the arithmetic: float32 or float64. Your own rows and weights are read as float32.")
+]
 
 
 def machine(device: str, memory: str, threads: int, dtype: str) -> Machine:
