@@ -6,13 +6,17 @@ import torch
 from torch import Tensor
 
 UNITS = 16  # in the last place, by which answers of float32 and float64 may miss each other
-HALF_UNITS = 1  # of formats with fewer bits: 16 of theirs are an eighth of a number, and swallow what is there
 
 
 def answer_rounding(dtype: torch.dtype) -> float:
     """How far two answers that should be equal may lie apart, as a share of the larger (ours)."""
+    return units(dtype, UNITS)
+
+
+def units(dtype: torch.dtype, count: int) -> float:
+    """So many units in the last place of 1; one in half precision, where 16 are an eighth and swallow what is there."""
     found = torch.finfo(dtype)
-    return (UNITS if found.bits > 16 else HALF_UNITS) * found.eps
+    return (count if found.bits > 16 else 1) * found.eps
 
 
 def levels(values: Tensor, rounding: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from assay.core.query import Query
 from assay.core.trial import Trial, per_feature
+from assay.kit.levels import units
 from assay.kit.soft import scaled
 
 
@@ -29,8 +30,7 @@ def heights(trial: Trial, transform: str) -> Tensor:
 def settled(height: Tensor, dtype: torch.dtype) -> Tensor:
     """On a grid of some units in the last place of the largest possible height, 1: what differs by the rounding of
     heights alone is equal."""
-    found = torch.finfo(dtype)
-    step = (8 if found.bits > 16 else 1) * found.eps  # 8 of half precision are a sixteenth
+    step = units(dtype, 8)
     return (height.double() / step).round() * step
 
 
