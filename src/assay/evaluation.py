@@ -27,7 +27,7 @@ from assay.core.question import Question
 from assay.core.registry import stream_name
 from assay.core.setting import Samples, Setting
 from assay.core.trial import Scene
-from assay.execute.trial import attribute_within, fit, pose, trial
+from assay.execute.trial import answer_within, fit, pose, trial
 from assay.stats.intervals import interval
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _about(
         if hasattr(method, "fit"):
             stream = ("fit", *query.stream[1:-1])
             query = replace(query, fitted=fit(method, query.setting, query.question, stream, query.machine))
-        maps[name] = attribute_within(method, query)[0]
+        maps[name] = answer_within(method, query).attribution
     except Exception as error:
         yield from (_trouble(name, judge.name, error) for judge in judges)
         return

@@ -22,6 +22,14 @@ from assay.core.rng import Draws, Key, generator
 from assay.core.setting import Setting
 
 
+@dataclass(eq=False)
+class Remarks:
+    """What a method says about its answer while it makes it; kept with the attribution."""
+
+    notes: dict[str, int] = field(default_factory=dict)  # a few words, and how many samples they are about
+    resolution: Tensor | None = None  # in the attribution's shape: smaller values are rounding
+
+
 @dataclass(frozen=True, eq=False)
 class Query:
     """The question put to a method about some samples."""
@@ -35,6 +43,7 @@ class Query:
     stream: Key  # what randomness depends on besides the sample: method, environment, seed
     fitted: Mapping[str, Tensor] = field(default_factory=dict)  # what the method's fit() found
     machine: Machine = Machine()
+    remarks: Remarks = field(default_factory=Remarks)  # shared by every part and copy of this query
 
     @cached_property
     def module(self) -> nn.Module:
@@ -99,6 +108,12 @@ class Query:
     def score_each(self, count: int, points: Callable[[slice], Tensor]) -> Tensor:
         """Scores (count, B) of points that are made part by part."""
         return torch.cat([self.score(points(part)) for part in self.parts(count)])
+
+    def note(self, text: str, samples: int | None = None) -> None:
+        """Say something about the answer that stands wherever the result stands: the layer that was used, or on how
+        many of these samples (None: all) an integral did not converge."""
+        notes = self.remarks.notes
+        notes[text] = notes.get(text, 0) + (len(self.x) if samples is None else samples)
 
     def draws(self, purpose: str) -> Draws:
         """Random numbers of each sample's own: the same whatever block the sample is in."""

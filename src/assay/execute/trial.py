@@ -10,13 +10,14 @@ import torch
 from torch import Tensor
 
 from assay.core.errors import NotApplicable
+from assay.core.features import Features
 from assay.core.machine import Machine
 from assay.core.protocols import Fitted, Method, Preparing, Probing, Promising
-from assay.core.query import Query
+from assay.core.query import Query, Remarks
 from assay.core.question import Question
 from assay.core.rng import Key
 from assay.core.setting import Samples, Setting
-from assay.core.trial import Scene, Trial, baseline_for, check_attribution, targets_for
+from assay.core.trial import Scene, Trial, baseline_for, check_attribution, per_feature, targets_for
 
 
 def pose(setting: Setting, samples: Samples, question: Question, stream: Key, machine: Machine) -> Query:
@@ -27,26 +28,51 @@ def pose(setting: Setting, samples: Samples, question: Question, stream: Key, ma
     return Query(setting, asked, samples.x, target, baseline, samples.indices, stream, {}, machine)
 
 
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A method's answer, and what it said about it."""
+
+    attribution: Tensor
+    notes: Mapping[str, int]  # a few words, and how many of the samples they are about
+    resolution: Tensor | None  # (B, *features): smaller values are rounding; None where the method does not say
+    halved: int = 0  # how often the memory budget had to be halved for it; -1: row by row
+
+
 def attribute(method: Method, query: Query) -> Tensor:
+    """The method's answer alone."""
+    return answer(method, query).attribution
+
+
+def answer(method: Method, query: Query) -> Answer:
     """The method's answer, checked; it works on copies, so that the next method sees what this one saw.
 
     Reference rows are for ``fit`` alone.
     """
     setting = replace(query.setting, reference=None)
     x, target, baseline = query.x.clone(), query.target.clone(), query.baseline.clone()
-    own = replace(query, setting=setting, x=x, target=target, baseline=baseline)
-    return check_attribution(method(own), query.x, query.setting.features)
+    own = replace(query, setting=setting, x=x, target=target, baseline=baseline, remarks=Remarks())
+    attribution = check_attribution(method(own), query.x, query.setting.features)
+    notes = {text: min(count, len(x)) for text, count in own.remarks.notes.items()}
+    return Answer(attribution, notes, _resolution(own.remarks, attribution, query.setting.features))
 
 
-def attribute_within(method: Method, query: Query) -> tuple[Tensor, int]:
-    """The answer, and how often the memory budget had to be halved for it (0 as a rule)."""
+def _resolution(remarks: Remarks, attribution: Tensor, features: Features) -> Tensor | None:
+    """Per feature. What a method inside another one said about another map is nothing about this one."""
+    stated = remarks.resolution
+    if stated is None or stated.shape != attribution.shape:
+        return None
+    return per_feature(stated.detach(), features)
+
+
+def answer_within(method: Method, query: Query) -> Answer:
+    """The answer within the memory there is: the budget is halved where it was not enough."""
     for halved, machine in enumerate(_budgets(query.machine)):
         try:
-            return attribute(method, replace(query, machine=machine)), halved
+            return replace(answer(method, replace(query, machine=machine)), halved=halved)
         except Exception as error:
             if not _out_of_memory(error):
                 raise
-    return attribute(method, replace(query, machine=replace(query.machine, memory=1))), -1
+    return replace(answer(method, replace(query, machine=replace(query.machine, memory=1))), halved=-1)
 
 
 def promise(method: Method, query: Query) -> Tensor | None:
@@ -76,7 +102,7 @@ class Explainer:
         if hasattr(self.method, "fit") and setting is not before.setting:
             fitted = fit(cast(Fitted, self.method), setting, before.question, self.fit_stream, before.machine)
         query = replace(before, setting=setting, x=x, target=target, baseline=baseline, fitted=fitted)
-        return attribute_within(self.method, replace(query, indices=before.indices * copies))[0]
+        return answer_within(self.method, replace(query, indices=before.indices * copies)).attribution
 
 
 def explainer(method: Method, query: Query, fit_stream: Key) -> Explainer | None:
@@ -110,7 +136,7 @@ def prepare(metric: Preparing, method: Method, query: Query, scene: Scene) -> di
     """What the metric finds in the method's attribution of the reference rows; ``query`` and ``scene`` are theirs."""
     if _given(method):
         raise NotApplicable("needs attributions of the reference rows, and those of the samples alone were given")
-    return metric.prepare(Trial(scene, attribute_within(method, query)[0]))
+    return metric.prepare(Trial(scene, answer_within(method, query).attribution))
 
 
 def reference_samples(setting: Setting, purpose: str) -> Samples:

@@ -23,7 +23,7 @@ from assay.execute.desk import Desk, numpy_arrays
 from assay.execute.jobs import FitJob, Job, Judging, ModelJob, PrepareJob, ProbeJob, SamplesJob, TrialJob
 from assay.execute.outcome import Arrays, Made, outcome, require
 from assay.execute.trial import (
-    attribute_within,
+    answer_within,
     explainer,
     fit,
     gap,
@@ -145,7 +145,8 @@ def _trial(job: TrialJob, records: Records, desk: Desk) -> Iterator[Record]:
 def _attribute(job: TrialJob, records: Records, desk: Desk) -> Made:
     method = desk.component("methods", job.method)
     query = _query(job, desk.samples(job.place, job.block), records, desk)
-    attribution, halved = attribute_within(method, query)
+    found = answer_within(method, query)
+    attribution = found.attribution
     promised = promise(method, query)
     data = {
         "environment": str(job.place.environment),
@@ -153,13 +154,16 @@ def _attribute(job: TrialJob, records: Records, desk: Desk) -> Made:
         "seed": job.place.seed,
         "block": [job.block.start, job.block.stop],
         "question": query.question.to_json(),
-        **({"memory_halved": halved} if halved else {}),
+        **({"notes": dict(found.notes)} if found.notes else {}),
+        **({"memory_halved": found.halved} if found.halved else {}),
     }
-    if promised is None:
-        return Made({"attribution": attribution.cpu().numpy()}, data)
-    missing = gap(attribution, promised)
-    data["completeness"] = {"promised": float(promised.abs().sum()), "gap": float(missing.abs().sum())}
-    return Made(numpy_arrays({"attribution": attribution, "promised": promised, "gap": missing}), data)
+    arrays = {"attribution": attribution}
+    if found.resolution is not None:
+        arrays["resolution"] = found.resolution
+    if promised is not None:
+        arrays |= {"promised": promised, "gap": gap(attribution, promised)}
+        data["completeness"] = {name: float(arrays[name].abs().sum()) for name in ("promised", "gap")}
+    return Made(numpy_arrays(arrays), data)
 
 
 def _judged(job: TrialJob, judging: Judging, trial: Record, records: Records, desk: Desk) -> Made:

@@ -9,7 +9,7 @@ from assay.core.errors import BadAttribution, NotApplicable
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.setting import Samples
-from assay.execute.trial import attribute, attribute_within, fit, pose
+from assay.execute.trial import attribute, answer_within, fit, pose
 from scenes import ask, data, mlp
 
 MACHINE = Machine(memory=1024)
@@ -92,10 +92,10 @@ def test_a_budget_is_halved_until_it_fits_and_that_is_counted(error, halvings):
             raise error
         return own.x
 
-    found, halved = attribute_within(hungry, query())
-    assert halved == halvings
+    found = answer_within(hungry, query())
+    assert found.halved == halvings
     assert seen == [1024, 512, 256, 128][: halvings + 1]
-    assert torch.equal(found, query().x)
+    assert torch.equal(found.attribution, query().x)
 
 
 def test_when_halving_does_not_help_rows_go_one_by_one():
@@ -104,9 +104,9 @@ def test_when_halving_does_not_help_rows_go_one_by_one():
             raise MemoryError
         return own.x * own.machine.rows(100)
 
-    found, halved = attribute_within(hungry, query())
-    assert halved == -1  # flagged, though not by a count
-    assert torch.equal(found, query().x)
+    found = answer_within(hungry, query())
+    assert found.halved == -1  # flagged, though not by a count
+    assert torch.equal(found.attribution, query().x)
 
 
 def test_a_method_that_never_fits_fails_as_what_it_is():
@@ -114,7 +114,7 @@ def test_a_method_that_never_fits_fails_as_what_it_is():
         raise MemoryError("at every size")
 
     with pytest.raises(MemoryError, match="at every size"):
-        attribute_within(hungry, query())
+        answer_within(hungry, query())
 
 
 @pytest.mark.parametrize("error", [RuntimeError("shapes do not match"), NotApplicable("no"), BadAttribution("nan")])
@@ -126,15 +126,38 @@ def test_another_error_is_not_tried_again(error):
         raise error
 
     with pytest.raises(type(error)):
-        attribute_within(method, query())
+        answer_within(method, query())
     assert seen == [1024]
 
 
 def test_a_smaller_budget_gives_the_same_gradient():
     asked = query()
-    whole, _ = attribute_within(lambda own: own.gradient(own.x), asked)
-    small, _ = attribute_within(lambda own: own.gradient(own.x), replace(asked, machine=Machine(memory=1)))
+    whole = answer_within(lambda own: own.gradient(own.x), asked).attribution
+    tight = replace(asked, machine=Machine(memory=1))
+    small = answer_within(lambda own: own.gradient(own.x), tight).attribution
     torch.testing.assert_close(whole, small, rtol=1e-5, atol=1e-6)
+
+
+def test_what_a_method_says_about_its_answer_is_kept_with_it():
+    def talkative(own):
+        for part in own.blocks():
+            part.note("layer one")
+        own.note("rounded", samples=1)
+        own.remarks.resolution = torch.ones_like(own.x)
+        return own.x
+
+    found = answer_within(talkative, query())
+    assert found.notes == {"layer one": len(query().x), "rounded": 1}
+    assert torch.equal(found.resolution, torch.ones_like(query().x))
+    assert answer_within(lambda own: own.x, query()).notes == {}
+
+
+def test_a_resolution_of_another_map_is_not_kept():
+    def within(own):
+        own.remarks.resolution = torch.ones(1)
+        return own.x
+
+    assert answer_within(within, query()).resolution is None
 
 
 def test_a_fit_is_asked_about_the_reference_rows():
