@@ -95,14 +95,15 @@ class Query:
         for start in range(0, len(self.x), size):
             yield self.about(slice(start, start + size))
 
-    def about(self, rows: slice) -> Query:
-        """The same question about some of the samples."""
+    def about(self, rows: slice | Tensor) -> Query:
+        """The same question about some of the samples, by their places."""
+        kept = range(len(self.x))[rows] if isinstance(rows, slice) else rows.tolist()
         return replace(
             self,
             x=self.x[rows],
             target=self.target[rows],
             baseline=self.baseline[rows],
-            indices=self.indices[rows],
+            indices=tuple(self.indices[row] for row in kept),
         )
 
     def score_each(self, count: int, points: Callable[[slice], Tensor]) -> Tensor:

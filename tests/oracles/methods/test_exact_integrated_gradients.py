@@ -241,4 +241,4 @@ def test_on_the_colour_network_the_sum_is_right_where_64_steps_miss_it(readout, 
     query = pose(environment.setting(0, {}), environment.sample(range(2), 0), question, ("test",), Machine())
     size = float((query.score(query.x) - query.score(query.baseline)).abs().max())
     assert gap(query, EXACT(query)) < 1e-6 * max(1.0, size)
-    assert gap(query, IntegratedGradients(64)(query)) > 0.1 * size
+    assert gap(query, IntegratedGradients(64, "midpoint")(query)) > 0.1 * size

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import captum.attr
 import numpy as np
 import pytest
@@ -9,7 +11,12 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+from assay.core.machine import Machine
+from assay.core.question import Question
 from assay.core.trial import baseline_for
+from assay.environments.color_count import ColorCount
+from assay.execute.trial import pose
+from assay.methods.exact_integrated_gradients import ExactIntegratedGradients
 from assay.methods.integrated_gradients import IntegratedGradients
 from scenes import TINY, ask, cnn, data, mlp, randomised
 
@@ -66,7 +73,8 @@ def test_every_quadrature_is_captums(net, x, rule, readout):
 
 def test_every_sample_may_have_its_own_baseline():
     query = ask(mlp().double(), data(3, 6).double(), baseline=data(3, 6, seed=5))
-    assert_close(IntegratedGradients(6)(query), literal(query, *nodes_and_weights("midpoint", 6)), rtol=1e-9, atol=0)
+    expected = literal(query, *nodes_and_weights("midpoint", 6))
+    assert_close(IntegratedGradients(6, "midpoint")(query), expected, rtol=1e-9, atol=0)
 
 
 def test_ig_u_starts_at_one_picture_of_noise(net, x):
@@ -76,7 +84,7 @@ def test_ig_u_starts_at_one_picture_of_noise(net, x):
     expected = captum.attr.IntegratedGradients(query.module).attribute(
         x.clone(), noise[:1].expand_as(x), query.target, n_steps=9, method="riemann_middle"
     )
-    assert_close(IntegratedGradients(9)(query), expected.float(), rtol=1e-6, atol=1e-6)
+    assert_close(IntegratedGradients(9, "midpoint")(query), expected.float(), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("rule", [*CAPTUM, "trapezoid"])
@@ -100,3 +108,83 @@ def test_a_small_memory_budget_changes_nothing_but_rounding():
     roomy, tight = ask(cnn(), x), ask(cnn(), x, machine=TINY)
     assert len(list(roomy.parts(64, gradients=True))) < len(list(tight.parts(64, gradients=True)))
     assert_close(IntegratedGradients()(tight), IntegratedGradients()(roomy), rtol=1e-5, atol=1e-6)
+
+
+def colours(count, readout="probability", baseline="true"):
+    environment = ColorCount.tiny()
+    question = Question(readout=readout, baseline=baseline)
+    return pose(environment.setting(0, {}), environment.sample(range(count), 0), question, ("test",), Machine())
+
+
+def relative_gap(query, attribution):
+    promised = query.change().double()
+    return (attribution.double().flatten(1).sum(1) - promised).abs() / promised.abs()
+
+
+def relative_error(attribution, exact):
+    return (attribution - exact).flatten(1).abs().sum(1) / exact.flatten(1).abs().sum(1)
+
+
+@pytest.mark.parametrize("baseline", ["true", "zero"])
+def test_by_default_a_network_with_sharp_kinks_gets_the_steps_it_needs(baseline):
+    query = colours(3, baseline=baseline)
+    found = IntegratedGradients()(query)
+    assert relative_gap(query, found).max() <= 0.01
+    assert relative_error(found, ExactIntegratedGradients()(query)).max() <= 0.05
+    assert query.remarks.notes == {}
+
+
+def test_few_midpoints_miss_every_colour_and_give_a_map_of_zeros():
+    query = colours(2)
+    assert not IntegratedGradients(64, "midpoint")(query).any()
+    assert bool((relative_gap(query, torch.zeros_like(query.x)) == 1).all())
+
+
+def test_an_integral_that_does_not_converge_says_so_and_for_how_many_samples():
+    query = colours(6)
+    IntegratedGradients(most=64)(query)
+    ((words, count),) = query.remarks.notes.items()
+    assert words == "did not converge within 64 steps"
+    alone = [colours(6).about(slice(row, row + 1)) for row in range(6)]
+    for one in alone:
+        one.remarks.notes.clear()
+        IntegratedGradients(most=64)(one)
+    assert count == sum(bool(one.remarks.notes) for one in alone) > 0
+
+
+def test_a_sample_converges_alone_as_it_does_among_others():
+    query = colours(3)
+    together = IntegratedGradients()(query)
+    for row in range(3):
+        alone = IntegratedGradients()(query.about(slice(row, row + 1)))
+        assert_close(alone, together[row : row + 1], rtol=1e-5, atol=1e-7)
+
+
+def test_a_small_gap_alone_is_not_enough():
+    """Two late rises of opposite sign: whatever is missed of one is missed of the other, and the sum is right."""
+    rises = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2, bias=False)).double().requires_grad_(False)
+    rises[0].weight.copy_(1000 * torch.eye(2))
+    rises[0].bias.fill_(-999)
+    rises[2].weight.copy_(torch.tensor([[1.0, -1.0], [0.0, 0.0]]))
+    query = replace(ask(rises, torch.ones(1, 2).double()), target=torch.tensor([0]))
+    exact = torch.tensor([[1.0, -1.0]]).double()
+    by_gap, by_both = IntegratedGradients(change=1e9)(query), IntegratedGradients()(query)
+    assert relative_gap_is_nothing(query, by_gap)
+    assert relative_error(by_gap, exact) > 0.1
+    assert relative_error(by_both, exact) < 0.05
+
+
+def relative_gap_is_nothing(query, attribution):
+    return bool((attribution.sum(1) - query.change()).abs().max() < 1e-12)
+
+
+def test_nothing_to_divide_needs_no_more_steps():
+    query = ask(mlp(), data(3, 6), baseline=data(3, 6))
+    assert not IntegratedGradients()(query).any()
+    assert query.remarks.notes == {}
+
+
+def test_a_number_of_steps_is_taken_as_it_is():
+    query = ask(mlp().double(), data(3, 6).double(), baseline=0.3)
+    expected = literal(query, *nodes_and_weights("gauss_legendre", 5))
+    assert_close(IntegratedGradients(5)(query), expected, rtol=1e-9, atol=1e-12)
