@@ -28,8 +28,7 @@ from assay.environments.own import own_setting
 from assay.evaluation import Evaluation, numbered, predictions
 from assay.evaluation import evaluate as judge_all
 from assay.execute.run import run as run_study
-from assay.execute.trial import attribute as answer
-from assay.execute.trial import fit, pose, promise
+from assay.execute.trial import answered, fit, pose
 from assay.report.board import Result, result
 from assay.stats.faithfulness import verdict
 from assay.store.store import Store
@@ -70,7 +69,7 @@ def attribute(
     query = pose(setting, samples, question, ("method", how, *where), HERE)
     if hasattr(solver, "fit"):
         query = replace(query, fitted=fit(solver, setting, question, ("fit", how, *where[:2]), HERE))
-    return Attributed(name, solver, query, samples, answer(solver, query), where, promise(solver, query))
+    return Attributed(name, solver, query, samples, answered(solver, query), where)
 
 
 @dataclass(frozen=True, eq=False)

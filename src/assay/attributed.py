@@ -17,7 +17,9 @@ from assay.core.question import Question
 from assay.core.setting import Samples, Setting
 from assay.core.spec import Value
 from assay.core.trial import Scene, per_feature
-from assay.execute.trial import gap, trial
+from assay.execute.trial import Answer, trial
+from assay.report.promises import Said, said
+from assay.report.words import share
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -52,9 +54,8 @@ class Attributed:
     solver: Any  # the method itself
     query: Query  # what it was asked
     samples: Samples
-    attribution: Tensor
+    answer: Answer
     place: tuple[str | int, ...]  # environment and seeds: what randomness depends on
-    promised: Tensor | None = None  # (B,) what the attribution should add up to, where the method says so
 
     @property
     def setting(self) -> Setting:
@@ -65,9 +66,24 @@ class Attributed:
         return self.query.question
 
     @property
+    def attribution(self) -> Tensor:
+        """Raw and signed, as the method returned it."""
+        return self.answer.attribution
+
+    @property
+    def promised(self) -> Tensor | None:
+        """(B,) what the attribution should add up to, where the method says so."""
+        return self.answer.promised
+
+    @property
     def gap(self) -> Tensor | None:
         """(B,) how far the attribution is from adding up to what the method promises."""
-        return None if self.promised is None else gap(self.attribution, self.promised)
+        return self.answer.gap
+
+    @property
+    def said(self) -> Said:
+        """The gap over all samples as a share of what is promised, a mark where it is too large, and notes."""
+        return said([{**self.answer.facts(), "block": (0, len(self.samples))}])
 
     @property
     def map(self) -> Tensor:
@@ -116,6 +132,7 @@ class Attributed:
         )
 
     def _completeness(self) -> str:
-        if self.gap is None or self.promised is None:
-            return ""
-        return f"; completeness gap {float(self.gap.abs().sum() / self.promised.abs().sum().clamp(min=1e-300)):.2%}"
+        found = self.said
+        gap = "" if found.gap is None else f"; completeness gap {share(found.gap)}"
+        told = [text for text in (found.mark, *found.notes) if text]
+        return f"{gap}{' (' + '; '.join(told) + ')' if told else ''}"

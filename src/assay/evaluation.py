@@ -27,7 +27,9 @@ from assay.core.question import Question
 from assay.core.registry import stream_name
 from assay.core.setting import Samples, Setting
 from assay.core.trial import Scene
-from assay.execute.trial import answer_within, fit, pose, trial
+from assay.execute.trial import Answer, answered, fit, pose, trial
+from assay.report.promises import Said, said
+from assay.report.words import share
 from assay.stats.intervals import interval
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ class Evaluation:
 
     cells: tuple[Judged, ...]
     attributions: Mapping[str, Tensor] = field(default_factory=dict)  # by method, raw
+    said: Mapping[str, Said] = field(default_factory=dict)  # by method: its gap to what it promises, and notes
 
     def __getitem__(self, cell: tuple[str, str]) -> Judged:
         """``evaluation["integrated_gradients", "deletion"]``."""
@@ -82,19 +85,40 @@ class Evaluation:
         import pandas as pd
 
         names = ("method", "metric", "status", "value", "low", "high", "count", "defined", "reason")
-        return pd.DataFrame([{name: getattr(cell, name) for name in names} for cell in self.cells])
+        rows = [(cell, self.said.get(cell.method, Said())) for cell in self.cells]
+        return pd.DataFrame(
+            [
+                {**{name: getattr(cell, name) for name in names}, "gap": said.gap, "gap_mark": said.mark}
+                for cell, said in rows
+            ]
+        )
 
     def __repr__(self) -> str:
         metrics = list(dict.fromkeys(cell.metric for cell in self.cells))
         methods = list(dict.fromkeys(cell.method for cell in self.cells))
-        rows = [["", *metrics], *([method, *(str(self[method, metric]) for metric in metrics)] for method in methods)]
+        gaps = {method: self._gap(method) for method in methods}
+        head = ["gap"] if any(gaps.values()) else []
+        rows = [["", *head, *metrics]]
+        for method in methods:
+            rows.append([method, *[gaps[method] for _ in head], *(str(self[method, metric]) for metric in metrics)])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         reasons: dict[tuple[str, str, str], list[str]] = {}
         for cell in (cell for cell in self.cells if cell.reason):
             reasons.setdefault((cell.status, cell.method, cell.reason), []).append(cell.metric)
         trouble = (f"{status} {method} ({', '.join(by)}): {why}" for (status, method, why), by in reasons.items())
-        return "\n".join([*lines, *sorted(trouble)])
+        return "\n".join([*lines, *self._told(), *sorted(trouble)])
+
+    def _gap(self, method: str) -> str:
+        """How far its attributions are from adding up to what it promises."""
+        found = self.said.get(method, Said())
+        return "" if found.gap is None else f"{'!' if found.mark else ''}{share(found.gap)}"
+
+    def _told(self) -> Iterator[str]:
+        for method, found in self.said.items():
+            told = [f"gap {share(found.gap)}, {found.mark}"] if found.mark and found.gap is not None else []
+            if told or found.notes:
+                yield f"{method}: {'; '.join([*told, *found.notes])}"
 
 
 def evaluate(
@@ -110,11 +134,16 @@ def evaluate(
     query = plain if target is None else replace(plain, target=target)
     judges = [_Judge(name, metric, query, samples) for name, metric in metrics.items()]
     cells: list[Judged] = []
-    attributions: dict[str, Tensor] = {}
+    answers: dict[str, Answer] = {}
     pristine = _Pristine(setting)
     for name, method in methods.items():
-        cells += _about(name, method, query, judges, attributions, pristine)
-    return Evaluation(tuple(cells), attributions)
+        cells += _about(name, method, query, judges, answers, pristine)
+    facts = {name: {**found.facts(), "block": (0, len(samples))} for name, found in answers.items()}
+    return Evaluation(
+        tuple(cells),
+        {name: found.attribution for name, found in answers.items()},
+        {name: said([found]) for name, found in facts.items()},
+    )
 
 
 class _Pristine:
@@ -132,7 +161,7 @@ class _Pristine:
 
 
 def _about(
-    name: str, method: Any, query: Query, judges: Sequence[_Judge], maps: dict[str, Tensor], pristine: _Pristine
+    name: str, method: Any, query: Query, judges: Sequence[_Judge], answers: dict[str, Answer], pristine: _Pristine
 ) -> Iterator[Judged]:
     stream = ("method", stream_name("methods", describe(method)), *query.stream[2:])
     query = replace(query, setting=pristine(), stream=stream)
@@ -140,13 +169,13 @@ def _about(
         if hasattr(method, "fit"):
             stream = ("fit", *query.stream[1:-1])
             query = replace(query, fitted=fit(method, query.setting, query.question, stream, query.machine))
-        maps[name] = answer_within(method, query).attribution
+        answers[name] = answered(method, query)
     except Exception as error:
         yield from (_trouble(name, judge.name, error) for judge in judges)
         return
     for judge in judges:
         try:
-            yield judge(name, method, replace(query, setting=pristine()), maps[name])
+            yield judge(name, method, replace(query, setting=pristine()), answers[name].attribution)
         except Exception as error:
             yield _trouble(name, judge.name, error)
 

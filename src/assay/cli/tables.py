@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.report.board import Board, Cell, Result, arrow
+from assay.report.words import share
 
 HEAD = 14  # characters of a heading that stay on one line
 
@@ -22,6 +23,7 @@ def print_result(result: Result, console: Console | None = None) -> None:
         if board.metrics:
             for table in _tables(result, board, console.width):
                 console.print(table)
+            _print_said(board, console)
             for metric, value in board.ceilings().items():
                 told = f"truth has ties, so a map without ties reaches at most {value:.3f}"
                 console.print(f" [dim]{escape(metric)}: {told}[/dim]", highlight=False)
@@ -34,6 +36,16 @@ def print_result(result: Result, console: Console | None = None) -> None:
             console.print(f"  {escape(found.method)}: {escape(str(found))}", highlight=False)
         console.print()
     _print_trouble(result, console)
+
+
+def _print_said(board: Board, console: Console) -> None:
+    """Gaps that are too large, and what methods noted."""
+    for line in board.lines:
+        said = line.said
+        told = [f"[yellow]gap {share(said.gap or 0)}[/yellow], {escape(said.mark)}"] if said.mark else []
+        if told or said.notes:
+            words = "; ".join([*told, *map(escape, said.notes)])
+            console.print(f" {escape(line.method)}: {words}", highlight=False)
 
 
 def _console() -> Console:
@@ -62,10 +74,13 @@ class Column:
 def _tables(result: Result, board: Board, width: int) -> Iterator[Table]:
     """The board, in as many tables as it takes to show every number."""
     methods, *others = _columns(result, board)
-    fits = sum(column.best + 2 for column in (methods, *others)) <= width
+    gaps = [_gaps(board)] if board.promising else []  # beside every score, so in each of the tables
+    fits = sum(column.best + 2 for column in (methods, *gaps, *others)) <= width
     names = methods.best if fits else min(methods.best, width // 3)  # long ones are folded
+    room = width - names - 2 - sum(column.least + 2 for column in gaps)
     title = f"[bold]{escape(board.environment)}[/bold]"
-    for columns in [others] if fits else _groups(others, width - names - 2):
+    for columns in [others] if fits else _groups(others, room):
+        columns = [*gaps, *columns]
         table = Table(title=title, title_justify="left", box=None, padding=(0, 1), caption_justify="left")
         table.add_column(methods.head, width=names, overflow="fold")
         for column in columns:
@@ -75,6 +90,12 @@ def _tables(result: Result, board: Board, width: int) -> Iterator[Table]:
             table.add_row(*cells)
         yield table
         title = f"[bold]{escape(board.environment)}[/bold], continued"
+
+
+def _gaps(board: Board) -> Column:
+    """How far attributions are from adding up to what their method promises."""
+    shown = ((line.said.gap, "[yellow]!" if line.said.mark else "") for line in board.lines)
+    return Column("gap", tuple("" if gap is None else f"{mark}{share(gap)}" for gap, mark in shown))
 
 
 def _columns(result: Result, board: Board) -> list[Column]:
@@ -146,6 +167,9 @@ def to_json(result: Result) -> dict[str, Any]:
                     {
                         "method": line.method,
                         "mean_rank": line.mean_rank,
+                        "gap": line.said.gap,
+                        "gap_mark": line.said.mark,
+                        "notes": list(line.said.notes),
                         "metrics": {metric: cell.__dict__ for metric, cell in line.cells.items()},
                     }
                     for line in board.lines

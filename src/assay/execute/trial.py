@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -36,6 +36,23 @@ class Answer:
     notes: Mapping[str, int]  # a few words, and how many of the samples they are about
     resolution: Tensor | None  # (B, *features): smaller values are rounding; None where the method does not say
     halved: int = 0  # how often the memory budget had to be halved for it; -1: row by row
+    promised: Tensor | None = None  # (B,) what the attribution should add up to, where the method says so
+    remedy: str = ""  # what to change where it does not, for methods that integrate or sample
+    positive_only: bool = False  # the method gives no negative value by design
+
+    @property
+    def gap(self) -> Tensor | None:
+        """(B,) how far the attribution is from adding up to what was promised."""
+        return None if self.promised is None else gap(self.attribution, self.promised)
+
+    def facts(self) -> dict[str, Any]:
+        """What a reader of the scores should know, as plain data; nothing where there is nothing to tell."""
+        found: dict[str, Any] = {"notes": dict(self.notes)} if self.notes else {}
+        if self.promised is not None and self.gap is not None:
+            sums = {"promised": float(self.promised.abs().sum()), "gap": float(self.gap.abs().sum())}
+            found["completeness"] = {**sums, "remedy": self.remedy}
+        marks = {"positive_only": self.positive_only, "memory_halved": self.halved}
+        return {**found, **{name: value for name, value in marks.items() if value}}
 
 
 def attribute(method: Method, query: Query) -> Tensor:
@@ -73,6 +90,13 @@ def answer_within(method: Method, query: Query) -> Answer:
             if not _out_of_memory(error):
                 raise
     return replace(answer(method, replace(query, machine=replace(query.machine, memory=1))), halved=-1)
+
+
+def answered(method: Method, query: Query) -> Answer:
+    """The answer, with what the method promises and declares about it."""
+    found = answer_within(method, query)
+    remedy, positive_only = str(getattr(method, "remedy", "")), bool(getattr(method, "positive_only", False))
+    return replace(found, promised=promise(method, query), remedy=remedy, positive_only=positive_only)
 
 
 def promise(method: Method, query: Query) -> Tensor | None:

@@ -23,13 +23,11 @@ from assay.execute.desk import Desk, numpy_arrays
 from assay.execute.jobs import FitJob, Job, Judging, ModelJob, PrepareJob, ProbeJob, SamplesJob, TrialJob
 from assay.execute.outcome import Arrays, Made, outcome, require
 from assay.execute.trial import (
-    answer_within,
+    answered,
     explainer,
     fit,
-    gap,
     pose,
     prepare,
-    promise,
     reference_samples,
 )
 from assay.study.keys import Block, evidence_key
@@ -145,25 +143,22 @@ def _trial(job: TrialJob, records: Records, desk: Desk) -> Iterator[Record]:
 def _attribute(job: TrialJob, records: Records, desk: Desk) -> Made:
     method = desk.component("methods", job.method)
     query = _query(job, desk.samples(job.place, job.block), records, desk)
-    found = answer_within(method, query)
-    attribution = found.attribution
-    promised = promise(method, query)
+    found = answered(method, query)
     data = {
         "environment": str(job.place.environment),
         "method": str(job.method),
         "seed": job.place.seed,
         "block": [job.block.start, job.block.stop],
         "question": query.question.to_json(),
-        **({"notes": dict(found.notes)} if found.notes else {}),
-        **({"memory_halved": found.halved} if found.halved else {}),
+        **found.facts(),
     }
-    arrays = {"attribution": attribution}
-    if found.resolution is not None:
-        arrays["resolution"] = found.resolution
-    if promised is not None:
-        arrays |= {"promised": promised, "gap": gap(attribution, promised)}
-        data["completeness"] = {name: float(arrays[name].abs().sum()) for name in ("promised", "gap")}
-    return Made(numpy_arrays(arrays), data)
+    arrays = {
+        "attribution": found.attribution,
+        "resolution": found.resolution,
+        "promised": found.promised,
+        "gap": found.gap,
+    }
+    return Made(numpy_arrays({name: array for name, array in arrays.items() if array is not None}), data)
 
 
 def _judged(job: TrialJob, judging: Judging, trial: Record, records: Records, desk: Desk) -> Made:

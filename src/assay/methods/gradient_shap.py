@@ -31,6 +31,7 @@ class GradientShap:
     background: int = 0  # how many reference rows to draw baselines from; 0: the question's baseline alone
 
     paper: ClassVar[str] = "Erion et al., 2021"
+    remedy: ClassVar[str] = "raise samples"
 
     def __post_init__(self) -> None:
         if self.samples < 1 or self.noise < 0 or self.background < 0:

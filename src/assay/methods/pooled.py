@@ -29,5 +29,10 @@ class Pooled:
         """The inner method's, absent where it has none."""
         return self.of.promised  # type: ignore[attr-defined,no-any-return]
 
+    @property
+    def remedy(self) -> str:
+        """The inner method's."""
+        return getattr(self.of, "remedy", "")
+
     def __call__(self, query: Query) -> Tensor:
         return per_feature(self.of(query), query.setting.features)

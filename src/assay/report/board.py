@@ -8,9 +8,12 @@ from typing import Any
 
 from assay.core.errors import StoreError
 from assay.core.records import Record
+from assay.report.promises import Said, said
 from assay.stats.faithfulness import Verdict, verdict
 from assay.stats.ranks import mean_ranks, ranks
 from assay.store.store import Store
+
+Place = tuple[str, str]  # labels of an environment and of a method
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Line:
     method: str
     cells: Mapping[str, Cell]  # by metric label
     mean_rank: float | None  # over the metrics; None when one is missing
+    said: Said = Said()  # about its answers
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,11 @@ class Board:
     environment: str
     metrics: tuple[str, ...]
     lines: tuple[Line, ...]
+
+    @property
+    def promising(self) -> bool:
+        """Whether some method says what its attribution adds up to."""
+        return any(line.said.gap is not None for line in self.lines)
 
     def ceilings(self) -> dict[str, float]:
         """By metric: the most that is possible on these samples, where that is less than the metric's own best."""
@@ -89,9 +98,23 @@ def result(store: Store) -> Result:
     run = latest_run(store)
     rows: Sequence[Mapping[str, str]] = run.data["rows"]
     scores = store.get_many(row["key"] for row in rows)
+    about = _said(run, store)
     labels = [entry["label"] for entry in run.data["study"]["environments"]]
-    boards = tuple(_board(run, label, [row for row in rows if row["environment"] == label], scores) for label in labels)
+    boards = tuple(
+        _board(run, label, [row for row in rows if row["environment"] == label], scores, about) for label in labels
+    )
     return Result(run, boards, _verdicts(run, boards))
+
+
+def _said(run: Record, store: Store) -> dict[Place, Said]:
+    """What was said about the answers, by environment and method."""
+    keys: dict[Place, list[str]] = {}
+    for trials in run.data["trials"]:
+        known = keys.setdefault((trials["environment"], trials["method"]), [])
+        known += [block["trial"] for block in trials["blocks"]]
+    records = store.get_many(key for known in keys.values() for key in known)
+    found = {key: record.data for key, record in records.items() if record.status == "ok"}
+    return {place: said(found[key] for key in known if key in found) for place, known in keys.items()}
 
 
 def higher_is_better(run: Record, metric: str) -> bool | None:
@@ -116,7 +139,13 @@ def arrow(run: Record, metric: str, up: str = "↑", down: str = "↓") -> str:
     return {None: "", True: up, False: down}[higher_is_better(run, metric)]
 
 
-def _board(run: Record, label: str, rows: Sequence[Mapping[str, str]], scores: Mapping[str, Record]) -> Board:
+def _board(
+    run: Record,
+    label: str,
+    rows: Sequence[Mapping[str, str]],
+    scores: Mapping[str, Record],
+    about: Mapping[Place, Said],
+) -> Board:
     metrics = tuple(dict.fromkeys(row["metric"] for row in rows))
     methods = tuple(dict.fromkeys(row["method"] for row in rows))
     cells = {(row["method"], row["metric"]): _cell(row["key"], scores.get(row["key"])) for row in rows}
@@ -132,6 +161,7 @@ def _board(run: Record, label: str, rows: Sequence[Mapping[str, str]], scores: M
             method,
             {metric: _ranked(cells[method, metric], places[metric][method]) for metric in metrics},
             means[method],
+            about.get((label, method), Said()),
         )
         for method in methods
     ]

@@ -53,6 +53,9 @@ SCORES: Mapping[str, str] = {
     "count": "Int64",
     "defined": "Int64",
     "ceiling": "Float64",  # the best that the samples allow, where the metric knows it
+    "gap": "Float64",  # to what the method promises its attribution to add up to, as a share; empty: no promise
+    "gap_mark": "string",  # what a gap above a tenth means
+    "notes": "string",  # what the method said about its answers
     "status": "string",
     "reason": "string",
     "key": "string",  # of the score
@@ -175,7 +178,8 @@ def _sample_rows(evidence: Evidence, start: int, stop: int) -> Iterator[dict[str
 def _score_rows(reading: Reading) -> Iterator[dict[str, Any]]:
     for board, line, metric, cell in reading.result.cells():
         names = {"environment": board.environment, "method": line.method, "metric": metric}
-        yield {"study": reading.study["name"], **names, **cell.__dict__}
+        said = {"gap": line.said.gap, "gap_mark": line.said.mark, "notes": "; ".join(line.said.notes)}
+        yield {"study": reading.study["name"], **names, **cell.__dict__, **said}
 
 
 def _curve_rows(reading: Reading) -> Iterator[dict[str, Any]]:

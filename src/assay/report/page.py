@@ -15,7 +15,6 @@ from assay.report.components import KINDS, components, inner_cards
 from assay.report.cost import costs
 from assay.report.curves import curve_panels, frontier_panels
 from assay.report.exhibits import exhibits
-from assay.report.promises import promises
 from assay.report.provenance import provenance
 from assay.report.reading import Reading, read
 from assay.report.standings import Test, standings, tests
@@ -34,7 +33,7 @@ def page(store: Store, output: Path) -> Path:
 
 
 def _context(reading: Reading, output: Path) -> dict[str, Any]:
-    spent, kept = costs(reading), promises(reading)
+    spent = costs(reading)
     return {
         "title": reading.title,
         "study": reading.study,
@@ -47,8 +46,6 @@ def _context(reading: Reading, output: Path) -> dict[str, Any]:
         "groups": groups(reading),
         "failed": len(reading.result.failed()),
         "gaps": gaps(reading),
-        "promises": kept,
-        "promising": {method for _, method in kept},
         "costs": spent,
         "frontiers": frontier_panels(reading, spent),
         "inner": inner_cards(reading.run),

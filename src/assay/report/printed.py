@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from assay.report.board import Board, Cell, Result, arrow
+from assay.report.board import Board, Cell, Line, Result, arrow
 from assay.report.components import by_label
-from assay.report.words import number, span
+from assay.report.words import number, share, span
 
 _TEX = {
     "\\": r"\textbackslash{}",
@@ -22,7 +22,10 @@ _TEX = {
     **{letter: f"{{{letter}}}" for letter in "[]*"},  # after the end of a line these would be its options
     **{letter: f"\\{letter}" for letter in "&%$#_"},
 }
-NOTE = "95 % bootstrap intervals in brackets; bold: best of its column; (control): knows nothing about the model."
+NOTE = (
+    "95 % bootstrap intervals in brackets; bold: best of its column; (control): knows nothing about the model; "
+    "gap: of the attribution's sum to what its method promises, ! above 10 %: not converged, or a rule that fails here."
+)
 
 Words = Callable[[str], str]
 
@@ -72,13 +75,25 @@ def _best(board: Board, metric: str, cell: Cell) -> bool:
 
 def _markdown_lines(result: Result, board: Board) -> Iterator[str]:
     arrows = {metric: arrow(result.run, metric) for metric in board.metrics}
-    yield _piped("method", *(f"{escape_markdown(metric)} {way}".strip() for metric, way in arrows.items()), "mean rank")
-    yield _piped("---", *(["---:"] * (len(board.metrics) + 1)))
+    heads = [f"{escape_markdown(metric)} {way}".strip() for metric, way in arrows.items()]
+    yield _piped("method", *_gap_head(board), *heads, "mean rank")
+    yield _piped("---", *(["---:"] * (len(board.metrics) + 1 + board.promising)))
     labels = _labels(result)
     for line in board.lines:
         cells = [_text(board, metric, line.cells[metric], lambda text: f"**{text}**", str) for metric in board.metrics]
         mean = "" if line.mean_rank is None else f"{line.mean_rank:.1f}"
-        yield _piped(escape_markdown(labels[line.method]), *cells, mean)
+        yield _piped(escape_markdown(labels[line.method]), *_gap(board, line), *cells, mean)
+
+
+def _gap_head(board: Board) -> list[str]:
+    return ["gap"] if board.promising else []
+
+
+def _gap(board: Board, line: Line) -> list[str]:
+    """The gap, with a mark where it is too large; the note below the table explains it."""
+    if not board.promising:
+        return []
+    return ["" if line.said.gap is None else f"{share(line.said.gap)}{' !' if line.said.mark else ''}"]
 
 
 def _piped(*cells: str) -> str:
@@ -98,14 +113,15 @@ def _text(board: Board, metric: str, cell: Cell, bold: Words, small: Words) -> s
 
 def _tex_table(result: Result, board: Board) -> str:
     arrows = {metric: arrow(result.run, metric, r"$\uparrow$", r"$\downarrow$") for metric in board.metrics}
-    heads = ["method", *(f"{escape_tex(metric)} {way}".strip() for metric, way in arrows.items()), "mean rank"]
+    metrics = [f"{escape_tex(metric)} {way}".strip() for metric, way in arrows.items()]
+    heads = ["method", *_gap_head(board), *metrics, "mean rank"]
     body = "\n".join(_tex_lines(result, board))
     return "\n".join(
         [
             r"\begin{table}",
             r"  \centering",
             rf"  \caption{{{escape_tex(board.environment)}. {escape_tex(NOTE)}}}",
-            rf"  \begin{{tabular}}{{l{'r' * (len(board.metrics) + 1)}}}",
+            rf"  \begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}",
             r"    \toprule",
             f"    {' & '.join(heads)} \\\\",
             r"    \midrule",
@@ -123,7 +139,8 @@ def _tex_lines(result: Result, board: Board) -> Iterator[str]:
         texts = (_text(board, metric, line.cells[metric], _tex_bold, _tex_small) for metric in board.metrics)
         cells = [re.sub(r"-(?=\d)", "$-$", text) for text in texts]
         mean = "" if line.mean_rank is None else f"{line.mean_rank:.1f}"
-        yield f"    {' & '.join([escape_tex(labels[line.method]), *cells, mean])} \\\\"
+        gap = [escape_tex(text) for text in _gap(board, line)]
+        yield f"    {' & '.join([escape_tex(labels[line.method]), *gap, *cells, mean])} \\\\"
 
 
 def _tex_bold(text: str) -> str:

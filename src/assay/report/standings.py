@@ -9,6 +9,7 @@ from assay.report.axes import Axis
 from assay.report.board import Board, Cell
 from assay.report.charts import Bar, bar, scale
 from assay.report.components import Component, by_label
+from assay.report.promises import Said
 from assay.report.reading import Reading
 from assay.stats.faithfulness import Verdict
 
@@ -34,6 +35,7 @@ class Row:
     method: Component
     entries: tuple[Entry, ...]
     mean_rank: float | None
+    said: Said
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Standing:
     rows: tuple[Row, ...]
     unbeaten: tuple[Unbeaten, ...]
     ceilings: Mapping[str, float]  # by metric label
+    promising: bool  # some method says what its attribution adds up to
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,15 @@ def _standing(reading: Reading, board: Board, environment: Component) -> Standin
     metrics, methods = by_label(reading.run, "metrics"), by_label(reading.run, "methods")
     columns = tuple(_column(board, metrics[label]) for label in board.metrics)
     rows = tuple(
-        Row(methods[line.method], tuple(_entry(line.cells[c.metric.label], c) for c in columns), line.mean_rank)
+        Row(
+            methods[line.method],
+            tuple(_entry(line.cells[c.metric.label], c) for c in columns),
+            line.mean_rank,
+            line.said,
+        )
         for line in board.lines
     )
-    return Standing(environment, columns, rows, tuple(_unbeaten(columns, rows)), board.ceilings())
+    return Standing(environment, columns, rows, tuple(_unbeaten(columns, rows)), board.ceilings(), board.promising)
 
 
 def _column(board: Board, metric: Component) -> Column:

@@ -28,7 +28,7 @@ def share(value: float) -> str:
     percent = 100 * value
     if percent >= 10:
         return f"{percent:.0f} %"
-    return f"{percent:.2g} %" if percent >= 0.01 or percent == 0 else f"{percent:.0e} %"
+    return f"{percent:.2g} %" if percent >= 0.1 or percent == 0 else "<0.1 %"
 
 
 def seconds(value: float) -> str:

@@ -136,7 +136,7 @@ def test_the_number_format_of_the_machine_is_used(study, store):
 
 def test_a_known_trial_is_judged_without_being_computed_again(study, store, monkeypatch):
     finish(study(), store)
-    monkeypatch.setattr("assay.execute.work.answer_within", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr("assay.execute.work.answered", lambda *_: pytest.fail("computed again"))
     records = finish(study(metrics=["yard:Total", "yard:Picky"]), store)
     assert kinds(records) == [("evidence", "ok")] * 2
 

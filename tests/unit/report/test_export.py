@@ -138,7 +138,7 @@ def test_markdown_tables_are_not_broken_by_labels(store: Store, tmp_path: Path) 
     write(store, tmp_path / "board.md")
     lines = [line for line in (tmp_path / "board.md").read_text().splitlines() if line.startswith("|")]
     assert len(lines) == 2 * (2 + 5)
-    assert {line.count("|") for line in lines} == {3 + 3}  # method, three metrics, mean rank
+    assert {line.count("|") for line in lines} == {3 + 4}  # method, gap, three metrics, mean rank
     assert escape_markdown("a|b*_<c>\n`d`") == r"a\|b\*\_\<c\> \`d\`"
     assert "**0.811**" in lines[2]
 
@@ -148,7 +148,7 @@ def test_tex_is_not_broken_by_labels(store: Store, tmp_path: Path) -> None:
     text = (tmp_path / "board.tex").read_text()
     rows = [line for line in text.splitlines() if line.endswith(r"\\")]
     assert len(rows) == 2 * (1 + 5)
-    assert {line.replace(r"\&", "").count("&") for line in rows} == {4}
+    assert {line.replace(r"\&", "").count("&") for line in rows} == {5}
     assert r"rows \& 100\% \textbackslash{}columns" in text
     assert escape_tex("50% of_$x^2 {~}#\\") == (
         r"50\% of\_\$x\textasciicircum{}2 \{\textasciitilde{}\}\#\textbackslash{}"
