@@ -95,7 +95,9 @@ class Attributed:
         judge, name = named("metrics", metric, params)
         stream = ("metric", str(describe(judge)), *self.place)
         scene = Scene(self.setting, self.samples, self.question, self.query.target, stream, self.query.machine)
-        evidence = judge(trial(judge, self.solver, self.query, scene, self.attribution))
+        evidence = judge(
+            trial(judge, self.solver, self.query, scene, self.attribution, resolution=self.answer.resolution)
+        )
         found = getattr(judge, "reduce", mean_score)(evidence)
         return Scored(name, found, evidence.rows.get("value"), evidence.defined, found.curve)
 
@@ -105,7 +107,9 @@ class Attributed:
         from assay.report.shown import Shown
 
         some = min(count, len(self.samples))
-        truth = None if self.samples.truth is None else self.samples.truth.effect[:some].cpu().numpy()
+        truth = (
+            None if self.samples.truth is None else self.samples.truth.of(self.question.readout)[:some].cpu().numpy()
+        )
         names = [self.setting.classes[label] for label in self.samples.label[:some]] if self.setting.classes else []
         maps = {self.method: self.map[:some].cpu().numpy()}
         x = self.samples.x[:some].cpu().numpy()

@@ -175,7 +175,7 @@ def _about(
         return
     for judge in judges:
         try:
-            yield judge(name, method, replace(query, setting=pristine()), answers[name].attribution)
+            yield judge(name, method, replace(query, setting=pristine()), answers[name])
         except Exception as error:
             yield _trouble(name, judge.name, error)
 
@@ -196,11 +196,11 @@ class _Judge:
         stream = ("metric", str(describe(metric)), *query.stream[2:])
         self.scene = Scene(query.setting, samples, query.question, query.target, stream, query.machine)
 
-    def __call__(self, name: str, method: Any, query: Query, attribution: Tensor) -> Judged:
+    def __call__(self, name: str, method: Any, query: Query, answer: Answer) -> Judged:
         scene = replace(self.scene, setting=query.setting, samples=self.scene.samples.copy())
         if self._probe is None and isinstance(self.metric, Probing):
             self._probe = self.metric.probe(scene)
-        given = trial(self.metric, method, query, scene, attribution, self._probe)
+        given = trial(self.metric, method, query, scene, answer.attribution, self._probe, answer.resolution)
         evidence: Evidence = self.metric(given)
         reduce = getattr(self.metric, "reduce", mean_score)
         score, found = reduce(evidence), interval([evidence], reduce)

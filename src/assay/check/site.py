@@ -14,7 +14,7 @@ from assay.core.copies import model_copy
 from assay.core.foreign import load
 from assay.core.protocols import Environment, Trained
 from assay.core.registry import catalogue
-from assay.core.setting import Samples, Setting, Truth
+from assay.core.setting import Samples, Setting
 
 POOL = 72  # samples at hand: more than the 64 rows of the largest model call that is tried
 
@@ -52,7 +52,7 @@ class Site:
     def rows(self, indices: Sequence[int]) -> Samples:
         """Some of the samples, copied."""
         index = list(indices)
-        truth = None if self.pool.truth is None else Truth(self.pool.truth.effect[index])
+        truth = None if self.pool.truth is None else self.pool.truth.each(lambda effect: effect[index])
         return Samples(self.pool.x[index], self.pool.label[index], truth, tuple(index))
 
     def fresh(self) -> Site:

@@ -27,7 +27,7 @@ class Remarks:
     """What a method says about its answer while it makes it; kept with the attribution."""
 
     notes: dict[str, int] = field(default_factory=dict)  # a few words, and how many samples they are about
-    resolution: Tensor | None = None  # in the attribution's shape: smaller values are rounding
+    resolution: Tensor | None = None  # in the attribution's shape: eps times the sizes of what was added up for it
 
 
 @dataclass(frozen=True, eq=False)

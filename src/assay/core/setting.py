@@ -16,9 +16,23 @@ from assay.core.question import Question
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What each feature really does."""
+    """What each feature really does.
+
+    ``effect`` is the truth as the environment's document states it. What is explained may be another number: a pixel
+    of another colour lowers the probability of the winner and leaves its logit alone. ``per_readout`` has the effects
+    on those numbers.
+    """
 
     effect: Tensor  # (B, *features), signed; 0 = does nothing
+    per_readout: Mapping[str, Tensor] = field(default_factory=dict)  # by readout, in the same shape
+
+    def of(self, readout: str | None) -> Tensor:
+        """The effect on the number that this readout gives."""
+        return self.per_readout.get(readout or "", self.effect)
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> Truth:
+        """The same truth with every tensor changed alike."""
+        return Truth(change(self.effect), {name: change(effect) for name, effect in self.per_readout.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +49,11 @@ class Samples:
 
     def copy(self) -> Samples:
         """The same samples in tensors of their own."""
-        truth = None if self.truth is None else Truth(self.truth.effect.clone())
+        truth = None if self.truth is None else self.truth.each(Tensor.clone)
         return replace(self, x=self.x.clone(), label=self.label.clone(), truth=truth)
 
     def to(self, device: str, dtype: torch.dtype) -> Samples:
-        truth = None if self.truth is None else Truth(self.truth.effect.to(device, dtype))
+        truth = None if self.truth is None else self.truth.each(lambda effect: effect.to(device, dtype))
         return replace(self, x=self.x.to(device, dtype), label=self.label.to(device), truth=truth)
 
 

@@ -16,7 +16,7 @@ from assay.core.machine import Machine
 from assay.core.query import Query
 from assay.core.question import BASELINES, Question
 from assay.core.rng import Draws, Key, generator
-from assay.core.setting import Samples, Setting
+from assay.core.setting import Samples, Setting, Truth
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +38,16 @@ class Scene:
         return Query(self.setting, asked, self.samples.x, self.target, start, indices, self.stream, {}, self.machine)
 
     @property
-    def effect(self) -> Tensor:
-        """True effects (B, *features), or NotApplicable."""
+    def truth(self) -> Truth:
+        """What is known about every feature, or NotApplicable."""
         if self.samples.truth is None:
             raise NotApplicable("needs known truth, and this environment has none")
-        return self.samples.truth.effect
+        return self.samples.truth
+
+    @property
+    def effect(self) -> Tensor:
+        """True effects (B, *features) on the number that was explained, or NotApplicable."""
+        return self.truth.of(self.question.readout)
 
     def draws(self, purpose: str) -> Draws:
         return Draws([(*self.stream, purpose, index) for index in self.samples.indices])
@@ -66,6 +71,7 @@ class Trial:
     probe: Mapping[str, Tensor] = field(default_factory=dict)  # what the metric's probe() found
     prepared: Mapping[str, Tensor] = field(default_factory=dict)  # what the metric's prepare() found
     explain: Explain | None = None  # None where the attribution was given as numbers
+    resolution: Tensor | None = None  # (B, *features): eps times the sizes that were added up, where the method says
 
     @cached_property
     def map(self) -> Tensor:

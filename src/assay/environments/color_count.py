@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import one_hot
 
 from assay.core.features import Pixels
 from assay.core.question import Question
@@ -31,7 +32,8 @@ NAMES = {(255, 255, 255): "white", (255, 127, 0): "orange", (0, 127, 255): "blue
 class ColorCount:
     """Patches of different colours on a dark background; the network counts the pixels of each colour.
 
-    Pixels of the winning colour have effect +1, of other colours -1, background 0. With ``unseen`` the network also
+    Pixels of the winning colour have effect +1, of other colours -1, background 0. That is about the probability; other
+    colours leave the winner's logit alone, and the margin knows the runner-up only. With ``unseen`` the network also
     has redundant channels: they wake up on any colour that is not in the data, and push the counts about at random. The
     seed draws those weights.
     """
@@ -107,10 +109,15 @@ class ColorCount:
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
         masks = self._masks(("color_count", seed), indices)  # (B, C, H, W)
-        label = masks.sum(dim=(2, 3)).argmax(dim=1)
-        sign = torch.nn.functional.one_hot(label, len(self.colors)) * 2 - 1  # winner +1, others -1
-        effect = (masks * sign[:, :, None, None]).sum(dim=1).float()
-        return Samples(self._paint(masks), label, Truth(effect), tuple(indices))
+        first, second = masks.sum(dim=(2, 3)).topk(2, dim=1).indices.unbind(dim=1)
+        winner, rival = (one_hot(place, len(self.colors)) for place in (first, second))
+
+        def effect(sign: Tensor) -> Tensor:
+            return (masks * sign[:, :, None, None]).sum(dim=1).float()
+
+        alone = effect(winner)
+        truth = Truth(effect(2 * winner - 1), {"logit": alone, "value": alone, "margin": effect(winner - rival)})
+        return Samples(self._paint(masks), first, truth, tuple(indices))
 
     def _reference(self, seed: int) -> Reference | None:
         if not self.reference:

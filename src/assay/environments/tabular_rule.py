@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 import torch
 from torch import Generator, Tensor, nn
+from torch.nn.functional import one_hot
 
 from assay.core.errors import SpecError
 from assay.core.features import Columns
@@ -36,7 +37,8 @@ class TabularRule:
     """Gaussian columns, of which a few decide the label by a known rule (Katakam, 2026; our reconstruction).
 
     ``x ~ N(0, I)``; the label is the class with the largest ``s_c(x) + noise * N(0, 1)``. The effect of feature j is
-    ``x_j * d s_y / d x_j`` for the (noisy) label y: what the rule does, whatever the model made of it.
+    ``x_j * d s_y / d x_j`` for the (noisy) label y: what the rule does, whatever the model made of
+    it. Probabilities are judged by it, too: the rule has none of its own.
 
     ``rule_seed`` draws the rule. The training seed draws training rows, initial weights and batches, the data seed the
     evaluated rows; they are different streams even for equal seeds. All rows depend on ``rule_seed`` too, so that rules
@@ -81,7 +83,9 @@ class TabularRule:
         draws = Draws([("tabular_rule", self.rule_seed, "evaluated", seed, index) for index in indices])
         x = draws.normal(self.d)
         label = self._label(x, draws.normal(self.classes))
-        return Samples(x, label, Truth(self._effect(x, label)), tuple(indices))
+        rival = (self.program(x, 0) - 1e9 * one_hot(label, self.classes)).argmax(dim=1)
+        effect = self._effect(x, label)
+        return Samples(x, label, Truth(effect, {"margin": effect - self._effect(x, rival)}), tuple(indices))
 
     def train(self, seed: int) -> dict[str, Tensor]:
         rows = self._training_rows(seed)

@@ -28,7 +28,8 @@ class TokenCount:
     network's values cannot tell from words of a class; only its attention does. All decoys of a text look like one
     class that does not win. With ``negation`` a negator turns the word after it: that word then counts -1 for its
     class. The effect of a token is what the count for the winner, minus the counts for all others, loses without it:
-    a turned word of the winner has effect -1, its negator -2; a negator that turns nothing has effect 0.
+    a turned word of the winner has effect -1, its negator -2; a negator that turns nothing has effect 0. That is about
+    the probability; other classes leave the winner's logit alone, and the margin knows the runner-up only.
 
     The order of words matters for negation only. There is no layer normalisation.
     """
@@ -102,15 +103,18 @@ class TokenCount:
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
         x, label = self._texts([("token_count", seed, index) for index in indices])
-        return Samples(x, label, Truth(self._effect(x, label)), tuple(indices))
+        winner = one_hot(label, self.classes).float()
+        rival = one_hot((self.program(x, 0) - 1e9 * winner).argmax(dim=1), self.classes)
+        alone = self._effect(x, winner)
+        others = {"logit": alone, "value": alone, "margin": self._effect(x, winner - rival)}
+        return Samples(x, label, Truth(self._effect(x, 2 * winner - 1), others), tuple(indices))
 
     def _reference(self, seed: int) -> Reference:
         return Reference(*self._texts([("token_count", "reference", seed, index) for index in range(self.reference)]))
 
-    def _effect(self, x: Tensor, label: Tensor) -> Tensor:
-        """(B, T): words by their class and turn, negators by what they turn."""
+    def _effect(self, x: Tensor, side: Tensor) -> Tensor:
+        """(B, T): words by their turn and the side (B, classes) of their class, negators by what they turn."""
         lexicon = self._lexicon
-        side = 2 * one_hot(label, self.classes).float() - 1  # winner +1, others -1
         word = torch.einsum("btv,vc,bc->bt", x * lexicon.counts, lexicon.looks, side)
         turned = pad(word, (0, 1))[:, 1:] * (x @ lexicon.negates)  # what comes after a negator
         return word * self._turn(x) - 2 * turned

@@ -34,7 +34,7 @@ class Answer:
 
     attribution: Tensor
     notes: Mapping[str, int]  # a few words, and how many of the samples they are about
-    resolution: Tensor | None  # (B, *features): smaller values are rounding; None where the method does not say
+    resolution: Tensor | None  # (B, *features): eps times the sizes that were added up, where the method says
     halved: int = 0  # how often the memory budget had to be halved for it; -1: row by row
     promised: Tensor | None = None  # (B,) what the attribution should add up to, where the method says so
     remedy: str = ""  # what to change where it does not, for methods that integrate or sample
@@ -141,6 +141,7 @@ def trial(
     scene: Scene,
     attribution: Tensor,
     probe: Mapping[str, Tensor] | None = None,
+    resolution: Tensor | None = None,
 ) -> Trial:
     """What a metric judges outside of a study: probe, preparation and all; in a study they are artifacts."""
     if probe is None:
@@ -153,7 +154,7 @@ def trial(
         asked = replace(asked, fitted=query.fitted)
         whole = replace(scene, samples=rows, target=asked.target, stream=scene.stream[:-1])
         prepared = prepare(metric, method, asked, whole)
-    return Trial(scene, attribution, probe, prepared, explainer(method, query, fit_stream))
+    return Trial(scene, attribution, probe, prepared, explainer(method, query, fit_stream), resolution)
 
 
 def prepare(metric: Preparing, method: Method, query: Query, scene: Scene) -> dict[str, Tensor]:

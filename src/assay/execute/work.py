@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
-import torch
 
 from assay.core.errors import AssayError
 from assay.core.evidence import Evidence
@@ -167,7 +166,7 @@ def _judged(job: TrialJob, judging: Judging, trial: Record, records: Records, de
 
 
 def _judge(job: TrialJob, judging: Judging, trial: Record, records: Records, desk: Desk) -> Made:
-    attribution = torch.from_numpy(desk.load(trial)["attribution"]).to(desk.machine.device)
+    answer = desk.tensors(trial)
     metric = desk.component("metrics", judging.metric)
     setting = desk.setting(job.place, job.model, records)
     samples = desk.samples(job.place, job.block)
@@ -178,7 +177,7 @@ def _judge(job: TrialJob, judging: Judging, trial: Record, records: Records, des
     if judging.again:
         query = _query(job, scene.samples, records, desk)
         explain = explainer(desk.component("methods", job.method), query, _fit_stream(job))
-    evidence: Evidence = metric(Trial(scene, attribution, probe, prepared, explain))
+    evidence: Evidence = metric(Trial(scene, answer["attribution"], probe, prepared, explain, answer.get("resolution")))
     _check_evidence(evidence, len(samples))
     return Made(evidence.to_arrays(), {"metric": str(judging.metric), "trial": job.key})
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-NOISE = 1e-9  # values this small beside the largest are rounding around 0, and would make up a sign of their own
-
 
 def normalised(values: Tensor) -> Tensor:
     """Eq. 17: positive values over the largest, negative ones over the size of the smallest, so that both reach 1.
@@ -17,8 +15,6 @@ def normalised(values: Tensor) -> Tensor:
     A truth in {-1, 0, 1} stays as it is. A graded truth is brought to the scale of the map by the same rule (ours).
     """
     values = values.double()
-    size = values.abs()
-    values = values.where(size >= NOISE * size.amax(dim=1, keepdim=True), 0.0)
     return scaled(values.clamp(min=0)) - scaled((-values).clamp(min=0))
 
 

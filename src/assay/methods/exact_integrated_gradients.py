@@ -48,11 +48,15 @@ class ExactIntegratedGradients:
         require_straight(module, exact.x[:1])
         rows = exact.machine.rows(2 * exact.footprint.forward)  # as much again for looking at them
         pieces = straight_pieces(module, exact.baseline, delta, rows, self.limit)
-        total = torch.zeros_like(delta)
+        total, sizes = torch.zeros_like(delta), torch.zeros_like(delta)
         for part in pieces.split(exact.machine.rows(exact.footprint.gradient)):
             middle = part.at(exact.baseline, delta, 0.5)
             weights = (part.right - part.left)[:, None] * _slopes(part, exact.target[part.sample], soft)
-            total.index_add_(0, part.sample, pullback(module, middle, weights))
+            slopes = pullback(module, middle, weights)
+            total.index_add_(0, part.sample, slopes)
+            sizes.index_add_(0, part.sample, slopes.abs())
+        rounding = torch.finfo(torch.float64).eps * delta.abs() * sizes
+        query.remarks.resolution = rounding.to(query.x.dtype)
         return (delta * total).to(query.x.dtype)
 
 

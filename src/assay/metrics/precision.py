@@ -25,6 +25,7 @@ class Precision:
 
     sign: Literal["overall", "positive", "negative"] = "overall"  # which attribution is held against which truth
     smooth: float = 0.0  # sigma in pixels of a Gaussian over the truth, for maps that cannot be sharp; images only
+    truth: Literal["explained", "signed"] = "explained"  # of the explained number, or as the document states it
 
     higher_is_better: ClassVar[bool] = True
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -36,5 +37,5 @@ class Precision:
     paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), section 4 and eq. 17"
 
     def __call__(self, trial: Trial) -> Evidence:
-        claimed, true = claimed_and_true(trial, self.sign, self.smooth)
+        claimed, true = claimed_and_true(trial, self.sign, self.smooth, self.truth)
         return rows(value=precision(claimed, true), defined=true.any(dim=1))

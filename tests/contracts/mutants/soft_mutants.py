@@ -9,23 +9,57 @@ SMOOTH = "assay.kit.smooth"
 SIGNED = "assay.metrics._signed"
 OWN = "assay.metrics.{}"
 SOFTS = ("precision", "recall", "f1")
+AGREE = "sign_agreement"
+OWN_AGREE = "assay.metrics.sign_agreement"
 
 MUTANTS = [
     *each(
         SOFTS,
         "first sample only",
         SIGNED,
-        "normalised(trial.map.flatten(1))",
-        "normalised(trial.map.flatten(1)[:1].expand(len(trial), -1))",
+        "normalised(without_rounding(trial))",
+        "normalised(without_rounding(trial)[:1].expand(len(trial), -1))",
     ),
     *each(
         SOFTS,
         "one channel only",
         SIGNED,
-        "normalised(trial.map.flatten(1))",
-        "normalised(trial.attribution[:, 0].flatten(1))",
+        "values = trial.map.flatten(1)",
+        "values = trial.attribution[:, 0].flatten(1)",
     ),
-    *each(SOFTS, "rounding counts as a sign", SOFT, "NOISE = 1e-9", "NOISE = 0.0"),
+    *each((*SOFTS, AGREE), "rounding counts as a sign", SIGNED, "UNITS = 32", "UNITS = 0"),
+    *each(
+        (*SOFTS, AGREE),
+        "what a method cannot resolve counts",
+        SIGNED,
+        "if trial.resolution is not None:",
+        "if False:",
+    ),
+    *each(
+        (*SOFTS, AGREE),
+        "the document's truth whatever is explained",
+        SIGNED,
+        'return trial.effect if truth == "explained" else',
+        "return",
+    ),
+    *each(
+        (*SOFTS, AGREE),
+        "the explained truth where the document's is asked for",
+        SIGNED,
+        'return trial.effect if truth == "explained" else trial.scene.truth.effect',
+        "return trial.effect",
+    ),
+    Mutant(AGREE, "features that are not named count", OWN_AGREE, "* (claimed != 0)", ""),
+    Mutant(
+        AGREE,
+        "every feature counts the same",
+        OWN_AGREE,
+        "true.abs() * (claimed != 0)",
+        "(true * claimed != 0).double()",
+    ),
+    Mutant(AGREE, "signs reversed", OWN_AGREE, "claimed * true > 0", "claimed * true < 0"),
+    Mutant(AGREE, "over all of the map", OWN_AGREE, "named = true.abs() * (claimed != 0)", "named = claimed.abs()"),
+    Mutant(AGREE, "always defined", OWN_AGREE, "defined=defined)", "defined=defined | True)"),
     *each(
         SOFTS,
         "signs flipped",
@@ -70,8 +104,8 @@ MUTANTS = [
         SOFTS,
         "graded truth left as it is",
         SIGNED,
-        "signed(normalised(trial.effect.flatten(1)), sign)",
-        "signed(trial.effect.flatten(1).double(), sign)",
+        "signed(normalised(effect(trial, truth).flatten(1)), sign)",
+        "signed(effect(trial, truth).flatten(1).double(), sign)",
     ),
     Mutant(
         "precision",

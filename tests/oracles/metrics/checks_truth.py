@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from assay.core.evidence import Evidence
+from assay.core.setting import Truth
 from assay.core.trial import Trial
 from oracles.metrics import literal
 from oracles.metrics.scenes import answer, image_scene, numbers, truth_scene
@@ -51,31 +53,62 @@ def maps() -> Tensor:
     maps = numbers(7, 7, 2, 6, 6)
     maps[1], maps[2], maps[5] = maps[1].abs(), -maps[2].abs(), 0
     maps[6] = maps[6].abs()
-    maps[6, :, :3] *= -1e-11  # a sign that is only rounding
+    maps[6, :, :3] *= -1e-15  # a sign that is only rounding
     maps[6, 0, 5, 5], maps[6, 1, 5, 5] = 40.0, 0.0
     maps[0, :, 0, 0] = torch.tensor([9.0, -8.5])  # channels that mostly cancel
     return maps
 
 
-def _check_soft(make: Make, name: str) -> None:
+def soft_trials() -> list[Trial]:
+    """Maps per entry and per feature, float64 and float32, with a resolution of the method's own, and about a number
+    whose truth is another than the document's."""
     effect, attribution = signs(), maps()
-    _check_soft_maps(make, name, Trial(image_scene(len(effect), effect=effect), attribution))
-    attribution = attribution.float().sum(1)  # float32 maps are judged in float64
-    _check_soft_maps(make, name, Trial(image_scene(len(effect), effect=effect.float()), attribution))
+    plain = Trial(image_scene(len(effect), effect=effect), attribution)
+    single = attribution.float().sum(1)  # float32 maps are judged in float64
+    scene = image_scene(len(effect), effect=effect)
+    explained = Truth(effect, {"probability": effect.clamp(min=0), "logit": -effect})
+    return [
+        plain,
+        Trial(image_scene(len(effect), effect=effect.float()), single),
+        replace(plain, resolution=0.01 * numbers(11, 7, 6, 6).abs()),
+        replace(plain, scene=replace(scene, samples=replace(scene.samples, truth=explained))),
+    ]
 
 
-def _check_soft_maps(make: Make, name: str, trial: Trial) -> None:
-    effect, attribution = trial.effect, trial.attribution
+def _check_soft(make: Make, name: str) -> None:
+    for trial in soft_trials():
+        for sign in ("overall", "positive", "negative"):
+            for sigma in (0.0, 0.8):
+                _check_soft_rows(make(sign=sign, smooth=sigma), trial, trial.effect, name, sign, sigma)
+        _check_soft_rows(make(truth="signed"), trial, trial.scene.truth.effect, name, "overall", 0.0)
+
+
+def _check_soft_rows(
+    metric: Callable[[Trial], Evidence], trial: Trial, effect: Tensor, name: str, sign: str, sigma: float
+) -> None:
+    found = metric(trial)
+    for row, (a, g, limit) in enumerate(_rows(trial, effect)):
+        expected = literal.soft(a, g, sign, sigma, limit)
+        assert bool(found["defined"][row]) == (expected is not None), (sign, sigma, row)
+        np.testing.assert_allclose(found["value"][row], expected[name] if expected else 0, rtol=1e-9, atol=1e-15)
+
+
+def check_sign_agreement(make: Make) -> None:
+    for trial in soft_trials():
+        for truth, effect in (("explained", trial.effect), ("signed", trial.scene.truth.effect)):
+            found = make(truth=truth)(trial)
+            for row, (a, g, limit) in enumerate(_rows(trial, effect)):
+                expected = literal.sign_agreement(a, g, limit)
+                assert bool(found["defined"][row]) == (expected is not None), (truth, row)
+                np.testing.assert_allclose(found["value"][row], expected or 0.0, rtol=1e-12, atol=1e-15)
+
+
+def _rows(trial: Trial, effect: Tensor) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    """Map, truth and resolution of every sample."""
+    attribution = trial.attribution
     per_feature = (attribution.sum(1) if attribution.dim() == 4 else attribution).numpy()
-    for sign in ("overall", "positive", "negative"):
-        for sigma in (0.0, 0.8):
-            found = make(sign=sign, smooth=sigma)(trial)
-            for row, (a, g) in enumerate(zip(per_feature, effect.numpy(), strict=True)):
-                expected = literal.soft(a, g, sign, sigma)
-                assert bool(found["defined"][row]) == (expected is not None), (sign, sigma, row)
-                np.testing.assert_allclose(
-                    found["value"][row], expected[name] if expected else 0, rtol=1e-9, atol=1e-15
-                )
+    limits = [None] * len(per_feature) if trial.resolution is None else trial.resolution.numpy()
+    yield from zip(per_feature, effect.numpy(), limits, strict=True)
 
 
 def _check_modulo(make: Make, delete: bool) -> None:

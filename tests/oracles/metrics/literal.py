@@ -12,9 +12,7 @@ Answer = Callable[[np.ndarray], float]
 
 
 def normalise(values: Sequence[float]) -> list[float]:
-    """Eq. 17, after setting to 0 what is below 1e-9 of the largest size."""
-    size = max(abs(value) for value in values)
-    values = [0.0 if abs(value) < 1e-9 * size else float(value) for value in values]
+    """Eq. 17."""
     largest, smallest = max(values), min(values)
     result = []
     for value in values:
@@ -35,9 +33,21 @@ def of_sign(values: Sequence[float], sign: str) -> list[float]:
     return [-value if value < 0 else 0.0 for value in values]
 
 
-def soft(attribution: np.ndarray, truth: np.ndarray, sign: str, sigma: float = 0.0) -> dict[str, float] | None:
+def without_rounding(values: np.ndarray, resolution: np.ndarray | None) -> list[float]:
+    """0 for values no larger than 32 units in the last place of the largest, or 32 times the stated resolution."""
+    unit = float(np.finfo(values.dtype).eps)
+    largest = max(abs(float(value)) for value in values.ravel())
+    stated = [0.0] * values.size if resolution is None else resolution.ravel().tolist()
+    limits = [32 * max(unit * largest, limit) for limit in stated]
+    pairs = zip(values.ravel().tolist(), limits, strict=True)
+    return [0.0 if abs(value) <= limit else value for value, limit in pairs]
+
+
+def soft(
+    attribution: np.ndarray, truth: np.ndarray, sign: str, sigma: float = 0.0, resolution: np.ndarray | None = None
+) -> dict[str, float] | None:
     """Precision, recall and F1 of one map; None where the truth has nothing of this sign."""
-    a = of_sign(normalise(attribution.ravel().tolist()), sign)
+    a = of_sign(normalise(without_rounding(attribution, resolution)), sign)
     g = of_sign(normalise(truth.ravel().tolist()), sign)
     if max(g) == 0:
         return None
@@ -64,6 +74,16 @@ def order(values: Sequence[float], absolute: bool) -> list[int]:
         result.append(best)
         left.remove(best)
     return result
+
+
+def sign_agreement(attribution: np.ndarray, truth: np.ndarray, resolution: np.ndarray | None = None) -> float | None:
+    """Of the true effect that a map names, the share named with the right sign."""
+    named = right = 0.0
+    for claim, effect in zip(without_rounding(attribution, resolution), truth.ravel().tolist(), strict=True):
+        if claim != 0 and effect != 0:
+            named += abs(effect)
+            right += abs(effect) if (claim > 0) == (effect > 0) else 0.0
+    return right / named if named > 0 else None
 
 
 def trapezoid(heights: Sequence[float], at: Sequence[float]) -> float:

@@ -93,7 +93,7 @@ def truth_scene(effect: Tensor) -> Scene:
 def take(trial: Trial, rows: slice) -> Trial:
     """The trial of some of the samples."""
     samples = trial.scene.samples
-    truth = None if samples.truth is None else Truth(samples.truth.effect[rows])
+    truth = None if samples.truth is None else samples.truth.each(lambda effect: effect[rows])
     some = Samples(samples.x[rows], samples.label[rows], truth, samples.indices[rows])
     probe = {name: tensor[rows] for name, tensor in trial.probe.items()}
     return Trial(replace(trial.scene, samples=some, target=trial.scene.target[rows]), trial.attribution[rows], probe)
