@@ -43,6 +43,20 @@ class Accumulator(nn.Module):
         return total
 
 
+def relu_name(model: nn.Module, block: int, joined: bool) -> str:
+    """The name of the ReLU after the first convolution of a block of the model's accumulator or, ``joined``, its last.
+
+    A uniform block has one convolution only. Where there are fewer blocks, it is the last one with more than one place:
+    the one before the last, as that adds up all that is left.
+    """
+    name, part = next((name, part) for name, part in model.named_modules() if isinstance(part, Accumulator))
+    layers = list(part.layers)
+    starts = [at for at, layer in enumerate(layers) if isinstance(layer, nn.Conv2d) and layer.kernel_size != (1, 1)]
+    block = min(block, len(starts) - 2)
+    relus = [at for at in range(starts[block], starts[block + 1]) if isinstance(layers[at], nn.ReLU)]
+    return f"{name}.layers.{relus[-1 if joined else 0]}"
+
+
 def single_color(side: Side, uniform: bool, seed: int) -> Accumulator:
     """Counts the one channel. Modules per step: 3x3, ReLU; when non-uniform also 1x1, ReLU."""
     return Accumulator(_blocks(plan(side), 1, uniform, seed)).eval()

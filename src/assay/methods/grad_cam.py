@@ -18,7 +18,7 @@ class GradCam:
     The gradient is that of the explained number, readout included.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last layer with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
     relu: bool = True  # keep only what speaks for the class
 
     paper: ClassVar[str] = "Selvaraju et al., 2017"

@@ -26,7 +26,7 @@ class GradCamPlusPlus:
     ``torchcam``: torchcam 0.4 divides a copy, so that its alpha is g^2. Published benchmarks used this form.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last layer with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
     relu: bool = True  # keep only what speaks for the class
     form: Literal["paper", "torchcam"] = "paper"  # which alpha
 

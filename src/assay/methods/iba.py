@@ -30,7 +30,7 @@ class Iba:
     output, whose cross entropy would say nothing. Never negative.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last layer with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
     beta: float = 10.0  # weight of the information against the loss
     steps: int = 10  # forward passes of Adam
     lr: float = 1.0  # of Adam

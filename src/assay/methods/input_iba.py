@@ -34,7 +34,7 @@ class InputIba:
     any block.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last layer with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
     feature_beta: float = 20.0  # weight of the information at the layer
     feature_steps: int = 10  # forward passes of Adam at the layer
     beta: float = 20.0  # weight of the information at the input

@@ -28,7 +28,7 @@ class SmoothGradCamPlusPlus:
     independent per entry, in units of the input: choose it for the data's range.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last layer with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
     relu: bool = True  # keep only what speaks for the class
     samples: int = 4  # noisy copies
     noise: float = 0.3  # standard deviation, in units of the input

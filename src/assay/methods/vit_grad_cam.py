@@ -32,7 +32,9 @@ class VitGradCam:
         return torch.cat([self._map(block) for block in query.blocks(COPIES)])
 
     def _map(self, query: Query) -> Tensor:
-        weights, gradient = attention_and_gradients(query.module, query.x, query.target)[-1]
+        layers = attention_and_gradients(query.module, query.x, query.target)
+        query.note(f"layer {len(layers)} of {len(layers)} with attention")
+        weights, gradient = layers[-1]
         reader, first = position(weights, self.reader), extra(query, weights)
         maps, slopes = (values[:, :, reader, first:] for values in (weights, gradient))  # (N, heads, patches)
         cam = (slopes.mean(dim=2, keepdim=True) * maps).mean(dim=1)

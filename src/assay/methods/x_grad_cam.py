@@ -23,7 +23,7 @@ class XGradCam:
     layers after a ReLU: values of both signs may add up to almost 0, and the weight then says nothing.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last layer with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
     relu: bool = True  # keep only what speaks for the class
 
     paper: ClassVar[str] = "Fu et al., 2020"
