@@ -61,8 +61,9 @@ def test_relevance_is_the_literal_one(net, x, epsilon):
     assert_close(found, torch.stack(expected), rtol=1e-9, atol=1e-12)
 
 
-def test_tanh_hands_on_what_it_receives():
-    net = mlp(activation=nn.Tanh).double()
+@pytest.mark.parametrize("activation", [nn.Tanh, nn.SELU])
+def test_curves_hand_on_what_they_receive(activation):
+    net = mlp(activation=activation).double()
     query = ask(net, data(4, 6).double())
     expected = [literal(net, row, int(target), 0.05) for row, target in zip(query.x, query.target, strict=True)]
     assert_close(Lrp(0.05)(query), torch.stack(expected), rtol=1e-9, atol=1e-12)
