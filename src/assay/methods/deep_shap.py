@@ -28,10 +28,10 @@ CACHE, FEWEST = 2**25, 64  # bytes of pairs that a processor is fastest with, bu
 class DeepShap:
     """Replace every nonlinear function's derivative by change of output / change of input against the baseline.
 
-    Completeness: attributions sum to score(x) - score(baseline). For probabilities, the rule for Softmax decides:
-    ``elementwise`` (as shap does) rescales each class by itself and keeps the sum, so that only what moves the class's
-    own logit counts; ``captum`` then subtracts the mean over classes, and gives inputs of other classes a share with the
-    opposite sign, and the sum is off.
+    Completeness: attributions sum to score(x) - score(baseline). For probabilities the rule for Softmax decides:
+    ``elementwise`` (as shap does) rescales each class by itself and keeps the sum; only what moves the class's own
+    logit counts. ``captum`` then subtracts the mean over classes: what moves other logits counts against the class, and
+    the sum is off.
     With a background, the mean over that many reference rows takes the place of the question's baseline.
 
     ReLU, pooling and so on count whether they are modules or functions. Attention and layer normalisation have no
