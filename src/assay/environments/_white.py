@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from assay.core.rng import Draws, Key
 from assay.core.setting import Reference, Samples, Truth
-from assay.craft.accumulate import relu_name
+from assay.craft.accumulate import hints
 from assay.kit.draw import bezier, scatter, speckle
 
 PAPER_SIDE = 224
@@ -18,7 +18,7 @@ PAPER_RADII = (22.7, 37.4)  # ours: they give the white area that the paper's Ta
 
 def white_hints(network: nn.Module) -> dict[str, str]:
     """The paper's layers, ``layers.5`` and ``layers.11`` of its network, where a network has them."""
-    return {"grad_cam": relu_name(network, block=1, joined=False), "iba": relu_name(network, block=2, joined=True)}
+    return hints(network, grad_cam=(1, "first"), iba=(2, "last"))
 
 
 def white_pixels(keys: Sequence[Key], patches: int, radii: tuple[float, float] | None, side: int) -> Tensor:

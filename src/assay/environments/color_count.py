@@ -15,7 +15,7 @@ from assay.core.features import Pixels
 from assay.core.question import Question
 from assay.core.rng import Draws, Key
 from assay.core.setting import Reference, Samples, Setting, Truth
-from assay.craft.accumulate import redundant_weights, relu_name
+from assay.craft.accumulate import hints, redundant_weights
 from assay.craft.interpret import Interpreted, interpret_color_count
 from assay.craft.networks import color_count
 from assay.craft.tiling import cells, plan
@@ -102,10 +102,7 @@ class ColorCount:
             reference=self._reference(seed),
             picture=lambda x: x / 255,
             forward=partial(self.program, seed=seed) if self.forward == "program" else None,
-            hints={  # the paper's layers.5 and layers.7, where a network has them
-                "grad_cam": relu_name(network, block=1, joined=True),
-                "iba": relu_name(network, block=2, joined=False),
-            },
+            hints=hints(network, grad_cam=(1, "last"), iba=(2, "first")),  # the paper's layers.5 and layers.7
         )
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:

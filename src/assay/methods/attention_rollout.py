@@ -29,6 +29,7 @@ class AttentionRollout:
     reader: int = 0  # position whose row is read; negative: from the end
 
     paper: ClassVar[str] = "Abnar and Zuidema, 2020"
+    positive_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_start("attention_rollout", self.start)

@@ -53,6 +53,7 @@ class ExtremalPerturbation:
     flip: bool = True  # mirror the image, left to right, in every other iteration, the first one included
 
     paper: ClassVar[str] = "Fong, Patrick and Vedaldi, 2019"
+    positive_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         sizes = [size for size in (self.blur, self.step, self.sigma) if size is not None]

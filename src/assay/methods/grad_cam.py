@@ -23,6 +23,10 @@ class GradCam:
 
     paper: ClassVar[str] = "Selvaraju et al., 2017"
 
+    @property
+    def positive_only(self) -> bool:
+        return self.relu
+
     def __call__(self, query: Query) -> Tensor:
         return gradient_map(query, self.layer, self.relu, _weights)
 

@@ -32,6 +32,10 @@ class GradCamPlusPlus:
 
     paper: ClassVar[str] = "Chattopadhyay et al., 2018"
 
+    @property
+    def positive_only(self) -> bool:
+        return self.relu
+
     def __call__(self, query: Query) -> Tensor:
         return gradient_map(query, self.layer, self.relu, self._weights)
 

@@ -46,6 +46,7 @@ class Iba:
     active: float = 0.01  # share of the reference rows above which a neuron counts as not silent
 
     paper: ClassVar[str] = "Schulz et al., 2020"
+    positive_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.copies < 1 or self.rows < 2:

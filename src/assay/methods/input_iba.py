@@ -64,6 +64,7 @@ class InputIba:
     active: float = 0.01  # share of the reference rows above which a neuron counts as not silent
 
     paper: ClassVar[str] = "Zhang et al., 2021"
+    positive_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.targets < self.group or self.group < 1 or self.targets % self.group:

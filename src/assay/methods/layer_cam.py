@@ -24,6 +24,10 @@ class LayerCam:
 
     paper: ClassVar[str] = "Jiang et al., 2021"
 
+    @property
+    def positive_only(self) -> bool:
+        return self.relu
+
     def __call__(self, query: Query) -> Tensor:
         return gradient_map(query, self.layer, self.relu, _weights)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from assay.core.protocols import Method
+from assay.core.protocols import Method, positive_only
 from assay.core.query import Query
 from assay.core.trial import per_feature
 from assay.methods.gradient import Gradient
@@ -28,6 +28,11 @@ class Pooled:
     def promised(self) -> Callable[[Query], Tensor]:
         """The inner method's, absent where it has none."""
         return self.of.promised  # type: ignore[attr-defined,no-any-return]
+
+    @property
+    def positive_only(self) -> bool:
+        """As the inner method: a sum of numbers that are not negative is none."""
+        return positive_only(self.of)
 
     def __call__(self, query: Query) -> Tensor:
         return per_feature(self.of(query), query.setting.features)

@@ -30,6 +30,10 @@ class ScoreCam:
 
     paper: ClassVar[str] = "Wang et al., 2020"
 
+    @property
+    def positive_only(self) -> bool:
+        return self.relu
+
     def __call__(self, query: Query) -> Tensor:
         chosen = spatial(query, self.layer)
         return enlarged(query, torch.cat([self._map(block, chosen) for block in query.blocks()]), self.relu)

@@ -43,6 +43,10 @@ class SmoothGradCamPlusPlus:
                 "Choose samples of 1 or more, and noise of 0 or more."
             )
 
+    @property
+    def positive_only(self) -> bool:
+        return self.relu
+
     def __call__(self, query: Query) -> Tensor:
         query.require_gradients()
         chosen = spatial(query, self.layer)

@@ -27,6 +27,10 @@ class VitGradCam:
 
     paper: ClassVar[str] = "Chefer, Gur and Wolf, CVPR 2021"
 
+    @property
+    def positive_only(self) -> bool:
+        return self.relu
+
     def __call__(self, query: Query) -> Tensor:
         query.require_gradients()
         return torch.cat([self._map(block) for block in query.blocks(COPIES)])

@@ -28,6 +28,10 @@ class XGradCam:
 
     paper: ClassVar[str] = "Fu et al., 2020"
 
+    @property
+    def positive_only(self) -> bool:
+        return self.relu
+
     def __call__(self, query: Query) -> Tensor:
         return gradient_map(query, self.layer, self.relu, _weights)
 

@@ -31,7 +31,7 @@ def test_a_card_says_what_the_class_is(name):
         assert (param.default == REQUIRED) == (field.default is MISSING)
         assert param.note, f"{name}.{param.name} has no comment"
     assert read.summary.endswith((".", ":")), read.summary
-    assert set(dict(read.facts)) <= {"paper", "complete", "revision", "control", "given"}
+    assert set(dict(read.facts)) <= {"paper", "complete", "revision", "control", "given", "positive_only"}
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "precomputed"])
