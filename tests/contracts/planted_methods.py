@@ -39,6 +39,18 @@ def divided_by_nothing(query: Query) -> Tensor:
     return gradient * (gradient / gradient)
 
 
+# positive_as_declared
+
+
+class NegativeAfterAll:
+    """A gradient under another name."""
+
+    positive_only = True
+
+    def __call__(self, query: Query) -> Tensor:
+        return honest(query)
+
+
 # deterministic
 
 
@@ -190,6 +202,7 @@ def always_stops(query: Query) -> Tensor:
 METHODS: dict[str, tuple[Any, ...]] = {
     "shape": (flat, array),
     "finite": (divided_by_nothing,),
+    "positive_as_declared": (NegativeAfterAll(),),
     "deterministic": (drifting,),
     "rows_independent": (relative_to_its_block,),
     "budget": (first_part_only,),

@@ -16,6 +16,7 @@ from assay.check.snapshot import changed, snapshot
 from assay.check.surroundings import differences, reseeded, streams, switches
 from assay.check.traps import spoiled
 from assay.core.errors import BadAttribution, NotApplicable
+from assay.core.protocols import positive_only
 from assay.core.trial import check_attribution
 
 BLOCK = tuple(range(8))
@@ -37,6 +38,14 @@ def finite(case: MethodCase) -> Iterator[Fault]:
     rows = (~case.plain(BLOCK).isfinite().flatten(1).all(dim=1)).nonzero().flatten().tolist()
     if rows:
         yield case.fault(finite, "returned NaN or infinite values", told(rows))
+
+
+def positive_as_declared(case: MethodCase) -> Iterator[Fault]:
+    """A method that says ``positive_only`` has no negative values: it is judged by what speaks for the number alone."""
+    if not positive_only(case.method):
+        raise Unanswered("it does not say that it is never negative")
+    if rows := (case.plain(BLOCK) < 0).flatten(1).any(dim=1).nonzero().flatten().tolist():
+        yield case.fault(positive_as_declared, "returned negative values, and says that it never does", told(rows))
 
 
 def deterministic(case: MethodCase) -> Iterator[Fault]:
@@ -147,6 +156,7 @@ def _unless_it_stops(call: Callable[[], Any]) -> Any:
 CONTRACTS = (
     shape,
     finite,
+    positive_as_declared,
     deterministic,
     rows_independent,
     budget,

@@ -36,7 +36,7 @@ class Trained(Protocol):
 
 @runtime_checkable
 class Method(Protocol):
-    """An attribution method. Optional: ``fit``, ``promised``."""
+    """An attribution method. Optional: ``fit``, ``promised``, ``positive_only``."""
 
     def __call__(self, query: Query) -> Tensor:
         """Attribution in the input's shape, or one number per feature; signed and raw."""
@@ -56,6 +56,12 @@ class Promising(Protocol):
 
     def promised(self, query: Query) -> Tensor:
         """(B,); ``query.change()`` for methods that divide score(x) - score(baseline) among the features."""
+
+
+def positive_only(method: object) -> bool:
+    """Does the method say (``positive_only``, a class attribute or a property) that it never answers with a negative
+    number, by design? What speaks against the explained number it cannot tell."""
+    return bool(getattr(method, "positive_only", False))
 
 
 @runtime_checkable

@@ -43,6 +43,26 @@ class Accumulator(nn.Module):
         return total
 
 
+def hints(model: nn.Module, **blocks: tuple[int, Literal["first", "last"]]) -> dict[str, str]:
+    """Names of layers that methods hang on: the ReLU after the first or the last convolution of a block of the model's
+    accumulator. None where it has no accumulator.
+
+    A uniform block has one convolution only. Where there are fewer blocks, it is the last one with more than one place:
+    the one before the last, as that adds up all that is left.
+    """
+    parts = ((name, part) for name, part in model.named_modules() if isinstance(part, Accumulator))
+    name, part = next(parts, ("", None))
+    return {} if part is None else {hint: f"{name}.layers.{_relu(part, *at)}" for hint, at in blocks.items()}
+
+
+def _relu(accumulator: Accumulator, block: int, convolution: str) -> int:
+    layers = list(accumulator.layers)
+    starts = [at for at, layer in enumerate(layers) if isinstance(layer, nn.Conv2d) and layer.kernel_size != (1, 1)]
+    block = min(block, len(starts) - 2)
+    relus = [at for at in range(starts[block], starts[block + 1]) if isinstance(layers[at], nn.ReLU)]
+    return relus[0] if convolution == "first" else relus[-1]
+
+
 def single_color(side: Side, uniform: bool, seed: int) -> Accumulator:
     """Counts the one channel. Modules per step: 3x3, ReLU; when non-uniform also 1x1, ReLU."""
     return Accumulator(_blocks(plan(side), 1, uniform, seed)).eval()

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from assay.core.rng import Draws, Key
 from assay.core.setting import Reference, Samples, Truth
+from assay.craft.accumulate import hints
 from assay.kit.draw import bezier, scatter, speckle
 
 PAPER_SIDE = 224
-HINTS = {"grad_cam": "accumulator.layers.5", "iba": "accumulator.layers.11"}  # the paper's layers
 PAPER_RADII = (22.7, 37.4)  # ours: they give the white area that the paper's Table 4 implies
+
+
+def white_hints(network: nn.Module) -> dict[str, str]:
+    """The paper's layers, ``layers.5`` and ``layers.11`` of its network, where a network has them."""
+    return hints(network, grad_cam=(1, "first"), iba=(2, "last"))
 
 
 def white_pixels(keys: Sequence[Key], patches: int, radii: tuple[float, float] | None, side: int) -> Tensor:

@@ -16,7 +16,7 @@ from assay.core.features import Pixels
 from assay.core.question import Question
 from assay.core.rng import Draws, Key
 from assay.core.setting import Reference, Samples, Setting, Truth
-from assay.craft.accumulate import redundant_weights
+from assay.craft.accumulate import hints, redundant_weights
 from assay.craft.interpret import Interpreted, interpret_color_count
 from assay.craft.networks import color_count
 from assay.craft.tiling import cells, plan
@@ -24,7 +24,6 @@ from assay.kit.draw import scatter_boxes, shapes, speckle
 
 PAPER_SIDE = 224
 PAPER_SIZES = (20, 50)  # ours: the paper does not say
-HINTS = {"grad_cam": "accumulator.layers.5", "iba": "accumulator.layers.7"}  # the paper's layers
 NAMES = {(255, 255, 255): "white", (255, 127, 0): "orange", (0, 127, 255): "blue", (0, 255, 0): "green"}
 
 
@@ -94,8 +93,9 @@ class ColorCount:
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
         background = torch.tensor(self.background, dtype=torch.float32)[:, None, None]
+        network = self.network(seed)
         return Setting(
-            model=self.network(seed),
+            model=network,
             features=Pixels(3, self.side, self.side),
             kind="image",
             question=Question("probability", self.temperature or _half_lead(self), "zero", "label"),
@@ -104,7 +104,7 @@ class ColorCount:
             reference=self._reference(seed),
             picture=lambda x: x / 255,
             forward=partial(self.program, seed=seed) if self.forward == "program" else None,
-            hints=HINTS if self.side == PAPER_SIDE else {},
+            hints=hints(network, grad_cam=(1, "last"), iba=(2, "first")),  # the paper's layers.5 and layers.7
         )
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:

@@ -38,9 +38,10 @@ class Own:
     there are is an error. Images are ``(N, channels, height, width)``, tables ``(N, columns)``. Without labels the
     model's own predictions stand for them: accuracy is then agreement with the intact model.
 
-    Rows are floats, as the model reads them; it is used frozen, in evaluation mode and in float32, and must answer a
-    row in one way, alone or among others. Its source, with your modules that it imports, the weights and the data are
-    in the keys: when they change, results are computed again. A file that the code reads by itself is not.
+    Rows are floats, as the model reads them; it is used frozen, in evaluation mode and in float32, however it comes
+    (ours: peers take it as it is, and dropout or batch statistics then change what is explained), and must answer a row
+    in one way, alone or among others. Its source, with your modules that it imports, the weights and the data are in
+    the keys: when they change, results are computed again. A file that the code reads by itself is not.
     """
 
     modality: ClassVar[str] = "image or table"

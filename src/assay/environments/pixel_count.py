@@ -16,7 +16,7 @@ from assay.core.rng import Key
 from assay.core.setting import Samples, Setting
 from assay.craft.interpret import Interpreted, interpret_pixel_count
 from assay.craft.networks import pixel_count
-from assay.environments._white import HINTS, PAPER_SIDE, white_pixels, white_reference, white_samples
+from assay.environments._white import white_hints, white_pixels, white_reference, white_samples
 
 
 @dataclass(frozen=True)
@@ -53,16 +53,16 @@ class PixelCount:
         return interpret_pixel_count(self.side, self.uniform, self._weight_seed(seed))
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
-        paper = self.side == PAPER_SIDE and not self.uniform
+        network = self.network(seed)
         return Setting(
-            model=self.network(seed),
+            model=network,
             features=Pixels(1, self.side, self.side),
             kind="image",
             question=Question("value", 1.0, "zero", "label"),
             background=torch.zeros(1, self.side, self.side),
             reference=white_reference(partial(self._white, ("pixel_count", "reference", seed)), self.reference),
             outputs="value",
-            hints=HINTS if paper else {},
+            hints=white_hints(network),
         )
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:

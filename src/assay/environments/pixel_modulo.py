@@ -17,7 +17,7 @@ from assay.core.rng import Key
 from assay.core.setting import Samples, Setting
 from assay.craft.interpret import Interpreted, interpret_pixel_modulo
 from assay.craft.networks import pixel_modulo
-from assay.environments._white import HINTS, PAPER_SIDE, white_pixels, white_reference, white_samples
+from assay.environments._white import PAPER_SIDE, white_hints, white_pixels, white_reference, white_samples
 
 PAPER_LARGEST = 4900
 
@@ -59,15 +59,16 @@ class PixelModulo:
         return interpret_pixel_modulo(self.side, self.modulus, self._largest, self.uniform, self._weight_seed(seed))
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        network = self.network(seed)
         return Setting(
-            model=self.network(seed),
+            model=network,
             features=Pixels(1, self.side, self.side),
             kind="image",
             question=Question("value", 1.0, "zero", "label"),
             background=torch.zeros(1, self.side, self.side),
             reference=white_reference(partial(self._white, ("pixel_modulo", "reference", seed)), self.reference),
             outputs="value",
-            hints=HINTS if self.side == PAPER_SIDE and not self.uniform else {},
+            hints=white_hints(network),
         )
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor, nn
@@ -43,6 +44,36 @@ def around(modules: Iterable[nn.Module], enter: Callable[[], None], leave: Calla
             stack.callback(module.register_forward_pre_hook(lambda *_: enter()).remove)
             stack.callback(module.register_forward_hook(lambda *_: leave()).remove)
         yield
+
+
+@dataclass(frozen=True, eq=False)
+class Returned:
+    """What a module returned."""
+
+    name: str
+    module: nn.Module
+    output: Tensor
+    version: int  # of the output: what was changed in place since is another one
+
+    def same(self, other: Returned) -> bool:
+        return self.output is other.output and self.version == other.version
+
+
+def returned(model: nn.Module, x: Tensor) -> list[Returned]:
+    """What each module but the model itself returned in its last run, in the order in which they ended: a block stands
+    after the layers inside of it."""
+    names = {module: name for name, module in model.named_modules() if name}
+    found: dict[nn.Module, Returned] = {}
+
+    def note(module: nn.Module, _inputs: tuple[Any, ...], output: Any) -> None:
+        found.pop(module, None)
+        if isinstance(output, Tensor):
+            version = 0 if output.is_inference() else output._version
+            found[module] = Returned(names[module], module, output, version)
+
+    with watched(names, note):
+        model(x)
+    return list(found.values())
 
 
 def outputs(model: nn.Module, x: Tensor) -> dict[str, Tensor]:

@@ -21,7 +21,7 @@ from assay.kit.attention import Watched
 from assay.kit.graph import operation
 
 EPSILON = 1e-9  # keeps small denominators from blowing up
-ACTIVATIONS = ("relu", "gelu", "silu", "elu", "leaky_relu", "tanh", "sigmoid")
+ACTIVATIONS = ("relu", "gelu", "silu", "elu", "selu", "leaky_relu", "tanh", "sigmoid")
 NORMS = ("softmax", "layer_norm", "batch_norm")
 ONE_TO_ONE = (*ACTIVATIONS, *NORMS, "neg")
 LAYERS = ("linear", "conv1d", "conv2d", "conv3d")

@@ -17,7 +17,7 @@ from assay.kit.rules import Asked, Call, altered, gradient
 
 CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 LAYERS = ("linear", *CONVOLUTIONS)
-ACTIVATIONS = ("tanh", "gelu", "silu", "elu")  # not homogeneous, 0 at 0
+ACTIVATIONS = ("tanh", "gelu", "silu", "elu", "selu")  # not homogeneous, 0 at 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,9 @@ from torch.nn.functional import interpolate
 
 from assay.core.errors import NotApplicable
 from assay.core.query import Query
-from assay.kit.layers import layer, outputs, watched
+from assay.kit.layers import layer, returned, watched
 
+POOLS = (nn.MaxPool2d, nn.AvgPool2d, nn.LPPool2d, nn.AdaptiveMaxPool2d, nn.AdaptiveAvgPool2d)
 Weigh = Callable[[Tensor, Tensor], Tensor]  # activations, gradients (N, C, h, w) -> weights of channels or of entries
 
 
@@ -26,10 +27,12 @@ def gradient_map(query: Query, name: str, relu: bool, weigh: Weigh) -> Tensor:
 
 
 def spatial(query: Query, name: str) -> nn.Module:
-    """The layer of this name; of none, the environment's choice, or the last layer with more than one place."""
+    """The layer of this name; of none, the environment's choice, or the last block. It is noted with the answer."""
     if query.setting.kind != "image":
         raise NotApplicable("needs a convolutional layer")
-    return layer(query.setting.model, name or query.setting.hints.get("grad_cam") or _last_map(query))
+    name = name or query.setting.hints.get("grad_cam") or _last_map(query)
+    query.note(f"layer {name}")
+    return layer(query.setting.model, name)
 
 
 def activations(query: Query, chosen: nn.Module) -> Tensor:
@@ -63,13 +66,19 @@ def resized(query: Query, maps: Tensor) -> Tensor:
 
 
 def _last_map(query: Query) -> str:
-    """The last layer whose output is an image of more than one pixel."""
+    """Who returned the last image of more than one pixel. Of a residual block this is the block, after its sum, and not
+    the last layer of its branch; of several modules that return the same image it is the innermost. What a pooling
+    layer returns is the image before it, coarser: it counts only where there is nothing else.
+    """
+    x = query.x[:1]
     with torch.no_grad():
-        found = outputs(query.setting.model, query.x[:1])
-    maps = [name for name, output in found.items() if output.dim() == 4 and min(output.shape[2:]) > 1]
-    if not maps:
+        found = [one for one in returned(query.setting.model, x) if one.output is not x]
+    maps = [one for one in found if one.output.dim() == 4 and min(one.output.shape[2:]) > 1]
+    pools = [one for one in maps if isinstance(one.module, POOLS)]
+    kept = [one for one in maps if not any(one.same(pool) for pool in pools)] or pools
+    if not kept:
         raise NotApplicable("needs a convolutional layer")
-    return maps[-1]
+    return next(one.name for one in kept if one.same(kept[-1]))
 
 
 @contextmanager
@@ -77,11 +86,9 @@ def _noted(chosen: nn.Module) -> Iterator[list[Tensor]]:
     """What the layer returns in this scope, one entry for each time it runs."""
     seen: list[Tensor] = []
 
-    def keep(_module: nn.Module, _inputs: Any, output: Any) -> Tensor:
-        if not isinstance(output, Tensor) or output.dim() != 4:
-            raise NotApplicable("needs a convolutional layer, and the chosen one does not return an image")
+    def keep(_module: nn.Module, _inputs: Any, output: Any) -> Any:
         seen.append(output)
-        return output.clone()  # what comes next may work in place
+        return output.clone() if isinstance(output, Tensor) else output  # what comes next may work in place
 
     with watched([chosen], keep):
         yield seen
@@ -90,4 +97,6 @@ def _noted(chosen: nn.Module) -> Iterator[list[Tensor]]:
 def _last(seen: list[Tensor]) -> Tensor:
     if not seen:
         raise NotApplicable("needs a layer that the model uses, and it does not call the chosen one")
+    if not isinstance(seen[-1], Tensor) or seen[-1].dim() != 4:
+        raise NotApplicable("needs a convolutional layer, and the chosen one does not return an image")
     return seen[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -20,6 +21,8 @@ class Absolute:
     """
 
     of: Method = Gradient()  # the method
+
+    positive_only: ClassVar[bool] = True
 
     @property
     def fit(self) -> Callable[[Query], dict[str, Tensor]]:

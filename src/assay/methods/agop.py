@@ -35,6 +35,7 @@ class Agop:
     limit: int = 2048  # entries per sample or reference rows, whichever are fewer, up to which eigenvectors are sought
 
     paper: ClassVar[str] = "Katakam, 2026"
+    positive_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold < 1:

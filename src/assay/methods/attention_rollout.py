@@ -18,17 +18,18 @@ class AttentionRollout:
 
     A layer is the mean of its heads plus the identity (the skip connection), rows scaled to sum 1; layers are
     multiplied. The answer is the reader's row: tokens each have theirs, pixels that of their patch. It is about no
-    class. The paper starts at the first layer (``start=0``); IDSDS skips it.
+    class. As in the paper, all layers count; IDSDS skips the first (``start=1``).
 
     The reader is the position that the model answers from. Positions that stand for no feature (a class token,
     registers) come first and are left out; a reader that is itself a token keeps its place, with all that skip
     connections leave it.
     """
 
-    start: int = 1  # first layer that counts, from 0
+    start: int = 0  # first layer that counts, from 0
     reader: int = 0  # position whose row is read; negative: from the end
 
     paper: ClassVar[str] = "Abnar and Zuidema, 2020"
+    positive_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_start("attention_rollout", self.start)

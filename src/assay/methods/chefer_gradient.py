@@ -24,6 +24,7 @@ class CheferGradient:
     reader: int = 0  # position whose row is read; negative: from the end
 
     paper: ClassVar[str] = "Chefer, Gur and Wolf, ICCV 2021"
+    positive_only: ClassVar[bool] = True
 
     def __call__(self, query: Query) -> Tensor:
         query.require_gradients()

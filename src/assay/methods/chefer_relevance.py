@@ -40,6 +40,7 @@ class CheferRelevance:
     double: bool = True  # compute in float64; false: in the model's own format, faster
 
     paper: ClassVar[str] = "Chefer, Gur and Wolf, CVPR 2021"
+    positive_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_start("chefer_relevance", self.start)

@@ -19,7 +19,7 @@ from assay.kit.layers import layer
 from assay.methods._background import background, change
 
 PIECES = ("relu", "leaky_relu", "hardtanh", "relu6", "threshold")
-CURVES = ("tanh", "sigmoid", "gelu", "silu", "elu", "softplus")
+CURVES = ("tanh", "sigmoid", "gelu", "silu", "elu", "selu", "softplus")
 POOLS = ("max_pool1d", "max_pool2d", "max_pool3d")
 CACHE, FEWEST = 2**25, 64  # bytes of pairs that a processor is fastest with, but not fewer pairs than this
 
@@ -28,15 +28,17 @@ CACHE, FEWEST = 2**25, 64  # bytes of pairs that a processor is fastest with, bu
 class DeepShap:
     """Replace every nonlinear function's derivative by change of output / change of input against the baseline.
 
-    Completeness: attributions sum to score(x) - score(baseline) for the logit and value readouts. For probabilities,
-    ``elementwise`` (as shap does) keeps that; ``captum`` subtracts the mean over classes and does not.
+    Completeness: attributions sum to score(x) - score(baseline). For probabilities the rule for Softmax decides:
+    ``elementwise`` (as shap does) rescales each class by itself and keeps the sum; only what moves the class's own
+    logit counts. ``captum`` then subtracts the mean over classes: what moves other logits counts against the class, and
+    the sum is off.
     With a background, the mean over that many reference rows takes the place of the question's baseline.
 
     ReLU, pooling and so on count whether they are modules or functions. Attention and layer normalisation have no
     rescale rule: not applicable.
     """
 
-    softmax: Literal["captum", "elementwise"] = "captum"  # the rule for Softmax
+    softmax: Literal["elementwise", "captum"] = "elementwise"  # the rule for Softmax
     skip: str = ""  # a layer inside of which plain gradients are used, as if its functions were not seen
     background: int = 0  # how many reference rows to average over; 0: the question's baseline alone
 

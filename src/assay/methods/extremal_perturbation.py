@@ -30,8 +30,10 @@ class ExtremalPerturbation:
     image included, and 0 for the rest. The first velocity is the gradient, later ones momentum * velocity +
     (1 - momentum) * gradient. The attribution is the mask of the last iteration, before its step.
 
-    Ours: sizes in proportion to the image's shorter side; the mean over areas; pixels that agree to 1e-4 count as
-    equal in the order, the last as the largest. Where the model answers with a value, which need not be large, the
+    Ours: sizes in proportion to the image's shorter side; the mean over areas; edges beyond the image as wide as sigma,
+    rounded up to whole steps of the grid (TorchRay rounds to pixels: the same where sigma is a multiple of the step, as
+    by default at 224); pixels that agree to 1e-4 count as equal in the order, the last as the largest (TorchRay leaves
+    ties to the sort). Where the model answers with a value, which need not be large, the
     reward is minus its distance from the whole image's (half its square over 1 % of the value, where it is less).
     """
 
@@ -51,6 +53,7 @@ class ExtremalPerturbation:
     flip: bool = True  # mirror the image, left to right, in every other iteration, the first one included
 
     paper: ClassVar[str] = "Fong, Patrick and Vedaldi, 2019"
+    positive_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         sizes = [size for size in (self.blur, self.step, self.sigma) if size is not None]

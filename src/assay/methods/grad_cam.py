@@ -18,10 +18,14 @@ class GradCam:
     The gradient is that of the explained number, readout included.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last layer with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
     relu: bool = True  # keep only what speaks for the class
 
     paper: ClassVar[str] = "Selvaraju et al., 2017"
+
+    @property
+    def positive_only(self) -> bool:
+        return self.relu
 
     def __call__(self, query: Query) -> Tensor:
         return gradient_map(query, self.layer, self.relu, _weights)

@@ -26,11 +26,15 @@ class GradCamPlusPlus:
     ``torchcam``: torchcam 0.4 divides a copy, so that its alpha is g^2. Published benchmarks used this form.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last layer with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
     relu: bool = True  # keep only what speaks for the class
     form: Literal["paper", "torchcam"] = "paper"  # which alpha
 
     paper: ClassVar[str] = "Chattopadhyay et al., 2018"
+
+    @property
+    def positive_only(self) -> bool:
+        return self.relu
 
     def __call__(self, query: Query) -> Tensor:
         return gradient_map(query, self.layer, self.relu, self._weights)

@@ -28,9 +28,12 @@ class Iba:
     The loss is the cross entropy of the target (with the question's temperature), or the squared distance of the
     explained number from its value at x: ``auto`` takes the latter where the readout is the value or the model has one
     output, whose cross entropy would say nothing. Never negative.
+
+    Ours: the enlarged map repeats its border where the authors' program mirrors it, so that pixels less than half a
+    place from the edge of the image differ. beta is the authors' 10; AttributionLab takes 20.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last layer with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
     beta: float = 10.0  # weight of the information against the loss
     steps: int = 10  # forward passes of Adam
     lr: float = 1.0  # of Adam
@@ -43,6 +46,7 @@ class Iba:
     active: float = 0.01  # share of the reference rows above which a neuron counts as not silent
 
     paper: ClassVar[str] = "Schulz et al., 2020"
+    positive_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.copies < 1 or self.rows < 2:

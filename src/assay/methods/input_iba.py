@@ -34,7 +34,7 @@ class InputIba:
     any block.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last layer with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
     feature_beta: float = 20.0  # weight of the information at the layer
     feature_steps: int = 10  # forward passes of Adam at the layer
     beta: float = 20.0  # weight of the information at the input
@@ -64,6 +64,7 @@ class InputIba:
     active: float = 0.01  # share of the reference rows above which a neuron counts as not silent
 
     paper: ClassVar[str] = "Zhang et al., 2021"
+    positive_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.targets < self.group or self.group < 1 or self.targets % self.group:

@@ -24,6 +24,8 @@ class KernelShap:
     with their complements, the smallest and largest sizes all of them while ``samples`` lasts (as in shap), the others
     drawn. All samples of a cell share the coalitions, so that one solve answers all. Exact when ``samples`` reaches
     2^features - 2, and always complete. Needs no gradients.
+
+    Ours: one baseline, the question's. shap averages v over a background of rows, which is another game.
     """
 
     samples: int | None = None  # coalitions asked; none: 2 * features + 2048

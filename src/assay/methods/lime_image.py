@@ -66,6 +66,10 @@ class LimeImage:
         if (self.segments == "sam") != bool(self.sam):
             raise SpecError("lime_image: segments='sam' and the path of SAM's weights (sam='...') go together.")
 
+    @property
+    def positive_only(self) -> bool:
+        return self.positive
+
     def __call__(self, query: Query) -> Tensor:
         if query.setting.kind != "image":
             raise NotApplicable(f"needs images, and this is {query.setting.kind} data")

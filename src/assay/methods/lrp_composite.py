@@ -20,7 +20,8 @@ class LrpComposite:
 
     - ``epsilon_plus``: convolutions by the z+ rule, positive contributions only;
     - ``epsilon_gamma_box``: by the gamma rule, positive contributions favoured; layers that read the input by the box
-      rule, which knows the smallest and largest value an input can have (Montavon et al., 2019);
+      rule, which knows the smallest and largest value an input can have (Montavon et al., 2019), dense ones too (ours:
+      zennit boxes a first convolution only, and leaves a first dense layer to epsilon);
     - ``epsilon_alpha2_beta1``: positive contributions count twice, negative ones against them once. An output without
       negative contributions hands on twice its relevance.
 

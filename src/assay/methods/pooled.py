@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from assay.core.protocols import Method
+from assay.core.protocols import Method, positive_only
 from assay.core.query import Query
 from assay.core.trial import per_feature
 from assay.methods.gradient import Gradient
@@ -33,6 +33,11 @@ class Pooled:
     def remedy(self) -> str:
         """The inner method's."""
         return getattr(self.of, "remedy", "")
+
+    @property
+    def positive_only(self) -> bool:
+        """As the inner method: a sum of numbers that are not negative is none."""
+        return positive_only(self.of)
 
     def __call__(self, query: Query) -> Tensor:
         return per_feature(self.of(query), query.setting.features)

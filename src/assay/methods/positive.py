@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -17,6 +18,8 @@ class Positive:
     """Another method's attribution where it is positive, 0 elsewhere."""
 
     of: Method = Gradient()  # the method
+
+    positive_only: ClassVar[bool] = True
 
     @property
     def fit(self) -> Callable[[Query], dict[str, Tensor]]:

@@ -24,11 +24,15 @@ class ScoreCam:
     The score is the explained number: of logits that differ much, the softmax keeps hardly more than one channel.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last layer with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
     relu: bool = True  # keep only what speaks for the class
     weights: Literal["softmax", "increase"] = "softmax"  # of the channels
 
     paper: ClassVar[str] = "Wang et al., 2020"
+
+    @property
+    def positive_only(self) -> bool:
+        return self.relu
 
     def __call__(self, query: Query) -> Tensor:
         chosen = spatial(query, self.layer)

@@ -28,7 +28,7 @@ class SmoothGradCamPlusPlus:
     independent per entry, in units of the input: choose it for the data's range.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last layer with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
     relu: bool = True  # keep only what speaks for the class
     samples: int = 4  # noisy copies
     noise: float = 0.3  # standard deviation, in units of the input
@@ -42,6 +42,10 @@ class SmoothGradCamPlusPlus:
                 f"smooth_grad_cam_plus_plus: samples={self.samples}, noise={self.noise} make no noisy copies. "
                 "Choose samples of 1 or more, and noise of 0 or more."
             )
+
+    @property
+    def positive_only(self) -> bool:
+        return self.relu
 
     def __call__(self, query: Query) -> Tensor:
         query.require_gradients()

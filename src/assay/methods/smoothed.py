@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from torch import Tensor
 
 from assay.core.errors import SpecError
-from assay.core.protocols import Method
+from assay.core.protocols import Method, positive_only
 from assay.core.query import Query
 from assay.methods.gradient import Gradient
 
@@ -43,6 +43,11 @@ class Smoothed:
     def fit(self) -> Callable[[Query], dict[str, Tensor]]:
         """The inner method's, absent where it has none."""
         return self.of.fit  # type: ignore[attr-defined,no-any-return]
+
+    @property
+    def positive_only(self) -> bool:
+        """Squares are, and means of what the inner method never makes negative."""
+        return self.reduce != "mean" or positive_only(self.of)
 
     def __call__(self, query: Query) -> Tensor:
         mean = spread = query.x.new_zeros(())

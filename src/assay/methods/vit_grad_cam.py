@@ -27,12 +27,18 @@ class VitGradCam:
 
     paper: ClassVar[str] = "Chefer, Gur and Wolf, CVPR 2021"
 
+    @property
+    def positive_only(self) -> bool:
+        return self.relu
+
     def __call__(self, query: Query) -> Tensor:
         query.require_gradients()
         return torch.cat([self._map(block) for block in query.blocks(COPIES)])
 
     def _map(self, query: Query) -> Tensor:
-        weights, gradient = attention_and_gradients(query.module, query.x, query.target)[-1]
+        layers = attention_and_gradients(query.module, query.x, query.target)
+        query.note(f"layer {len(layers)} of {len(layers)} with attention")
+        weights, gradient = layers[-1]
         reader, first = position(weights, self.reader), extra(query, weights)
         maps, slopes = (values[:, :, reader, first:] for values in (weights, gradient))  # (N, heads, patches)
         cam = (slopes.mean(dim=2, keepdim=True) * maps).mean(dim=1)

@@ -23,10 +23,14 @@ class XGradCam:
     layers after a ReLU: values of both signs may add up to almost 0, and the weight then says nothing.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last layer with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
     relu: bool = True  # keep only what speaks for the class
 
     paper: ClassVar[str] = "Fu et al., 2020"
+
+    @property
+    def positive_only(self) -> bool:
+        return self.relu
 
     def __call__(self, query: Query) -> Tensor:
         return gradient_map(query, self.layer, self.relu, _weights)

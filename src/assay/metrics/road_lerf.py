@@ -17,8 +17,9 @@ class RoadLerf:
     Imputed as ROAD does it, without retraining; on tables another canvas is needed. The value is the mean over
     ``ratios`` (ours: the paper shows curves); by accuracy it is 0 or 1 per sample and ratio, against the true label, so
     that the mean over samples is the set's accuracy. ``road`` removes the highest first. Ratios are shares removed, as
-    Li et al. count them; the code of Rong et al. counts what stays. A constant map is ranked by its ties alone.
-    Undefined where the model has no finite answer.
+    Li et al. count them, rounded down to whole features; the code of Rong et al. counts what stays and rounds that
+    down, which removes one more where a share is no whole number of features. A constant map is ranked by its ties
+    alone. Undefined where the model has no finite answer.
     """
 
     ratios: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9)  # shares removed; Li et al.: 0.1, 0.2, ..., 0.9

@@ -39,9 +39,11 @@ class Soundness:
 
     Steps are false only once accuracy is above ``start``, as in the published code: the paper has no such rule. The
     code differs further by ``strict=False, lag=True``. By "sample", each sample's own score decides what is false for
-    it, from what it is without any attributed feature on. Expansion "mass" adds equal attribution instead of equal
-    area; "felzenszwalb" and "grid" add whole segments; "adaptive" adds 8 steps at once and halves what raises accuracy.
-    Blocks of samples are judged one by one, so all of its fine steps are computed, and chosen from afterwards.
+    it, from what it is without any attributed feature on, and whatever ``start`` says (ours: the published code starts
+    from 0, so that a first step above the threshold is never false, and waits for a mean score above ``start``).
+    Expansion "mass" adds equal attribution instead of equal area; "felzenszwalb" and "grid" add whole segments;
+    "adaptive" adds 8 steps at once and halves what raises accuracy. Blocks of samples are judged one by one, so all of
+    its fine steps are computed, and chosen from afterwards.
     """
 
     canvas: str | float = "impute"  # in place of a feature: impute, zero, true, mean, uniform, blur, noise or a number

@@ -34,6 +34,10 @@ def literal(net, query, start, reader=0):
     return torch.stack(result)
 
 
+def test_as_in_the_paper_all_layers_count():
+    assert AttentionRollout() == AttentionRollout(start=0)
+
+
 @pytest.mark.parametrize("start", [0, 1, 2])
 @pytest.mark.parametrize("kind", [tokens, images])
 @pytest.mark.parametrize("way", ["fused", "matmul", "einsum"])
@@ -48,7 +52,7 @@ def test_another_reader_reads_another_row():
     net = tokens()
     query = question(net, sample(tokens), features=Tokens(5, 4))
     for reader in (2, -1):
-        expected = literal(net, query, 1, reader)[:, 1:]
+        expected = literal(net, query, 0, reader)[:, 1:]
         assert_close(AttentionRollout(reader=reader)(query), expected, rtol=1e-9, atol=1e-12)
     with pytest.raises(NotApplicable, match="needs a position 6 to read from"):
         AttentionRollout(reader=6)(query)
@@ -84,7 +88,7 @@ def test_models_without_attention_are_refused():
 def test_models_with_too_few_layers_are_refused():
     query = question(tokens(depth=1), sample(tokens), features=Tokens(5, 4))
     with pytest.raises(NotApplicable, match=r"more than 1 layers of attention, and the model has 1 \(see start\)"):
-        AttentionRollout()(query)
+        AttentionRollout(start=1)(query)
     with pytest.raises(SpecError, match="Choose 0 for all layers"):
         AttentionRollout(start=-1)
 

@@ -99,6 +99,24 @@ def test_before_global_average_pooling_each_channel_has_its_closed_form():
     assert expected.min() >= 0
 
 
+def test_at_gradients_of_half_a_thousandth_nothing_is_added_to_the_denominator():
+    """Programs that add 1e-8 to it are off by percents here, where it is 2 g^2 + sum(A) g^3 = 5e-7 and less."""
+    net = pooled()
+    with torch.no_grad():
+        net.head.weight.copy_(64 * 5e-4 * torch.tensor([[1.0, -1, 2, 0.5], [0.1, 1, -2, 1], [-1, 0.3, 1, -0.2]]))
+    query = ask(net, data(3, 2, 8, 8).double())
+    expected = torch.zeros(3, 8, 8, dtype=torch.float64)
+    for row, target in enumerate(query.target.tolist()):
+        maps = net.body[:2](query.x[row : row + 1])[0].detach()
+        for channel, weight in enumerate(net.head.weight[target].tolist()):
+            g, total = weight / 64, float(maps[channel].sum())
+            alpha = g**2 / (2 * g**2 + total * g**3)
+            expected[row] += 64 * alpha * max(g, 0.0) * maps[channel]
+    found = GradCamPlusPlus("body.1")(query)
+    assert_close(found, expected, rtol=1e-12, atol=0)
+    assert (found > 0).any()
+
+
 def test_tiny_gradients_are_not_lost():
     net = pooled()
     query = ask(net, data(2, 2, 8, 8).double())

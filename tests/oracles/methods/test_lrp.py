@@ -13,6 +13,7 @@ from torch.testing import assert_close
 from assay.core.errors import NotApplicable
 from assay.methods.input_x_gradient import InputXGradient
 from assay.methods.lrp import Lrp
+from assay.methods.lrp_composite import LrpComposite
 from scenes import ask, cnn, data, mlp, randomised
 
 LAYERS = (nn.Linear, nn.Conv2d)
@@ -61,8 +62,9 @@ def test_relevance_is_the_literal_one(net, x, epsilon):
     assert_close(found, torch.stack(expected), rtol=1e-9, atol=1e-12)
 
 
-def test_tanh_hands_on_what_it_receives():
-    net = mlp(activation=nn.Tanh).double()
+@pytest.mark.parametrize("activation", [nn.Tanh, nn.SELU])
+def test_curves_hand_on_what_they_receive(activation):
+    net = mlp(activation=activation).double()
     query = ask(net, data(4, 6).double())
     expected = [literal(net, row, int(target), 0.05) for row, target in zip(query.x, query.target, strict=True)]
     assert_close(Lrp(0.05)(query), torch.stack(expected), rtol=1e-9, atol=1e-12)
@@ -117,6 +119,26 @@ def test_nn_flatten_is_no_obstacle():
     net, x = cnn(), data(3, 2, 8, 8)
     sequential = nn.Sequential(net.body, nn.Flatten(), net.head)
     assert_close(Lrp(0.1)(ask(sequential, x)), Lrp(0.1)(ask(net, x)), rtol=0, atol=0)
+
+
+class Added(nn.Module):
+    """A layer of ones that reads the sum of two halves of the input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ones = nn.Linear(3, 1, bias=False)
+        nn.init.ones_(self.ones.weight)
+
+    def forward(self, x):
+        return self.ones(x[:, :3] + x[:, 3:])
+
+
+@pytest.mark.parametrize("method", [Lrp(), LrpComposite(), LrpComposite("epsilon_alpha2_beta1")])
+@pytest.mark.parametrize("dtype, off", [(torch.float64, 1e-7), (torch.float32, 1e-6)])
+def test_the_summands_of_a_layer_of_ones_get_what_they_are(method, dtype, off):
+    a = torch.tensor([1.0, 2.0, 3.0])
+    query = ask(Added().to(dtype), torch.cat([a, 3 * a])[None].to(dtype), "value")
+    assert_close(method(query)[0], torch.tensor([1.0, 2, 3, 3, 6, 9], dtype=dtype), rtol=off, atol=0)
 
 
 def test_a_sum_of_two_paths_shares_relevance_by_contribution():

@@ -8,6 +8,7 @@ from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable
 from assay.core.features import Tokens
+from assay.execute.trial import answer
 from assay.methods.vit_grad_cam import VitGradCam
 from oracles.methods.blocks import images, question, sample, spread, tokens, walks
 from scenes import ask, cnn, data
@@ -35,6 +36,11 @@ def test_the_map_is_the_literal_one(kind, readout):
     assert expected.min() < 0 < expected.max()
     assert_close(VitGradCam(relu=False)(query), expected, rtol=1e-9, atol=1e-12)
     assert_close(VitGradCam()(query), expected.clamp(min=0), rtol=1e-9, atol=1e-12)
+
+
+def test_the_layer_is_named():
+    query = question(tokens(depth=3), sample(tokens, 2), features=Tokens(5, 4))
+    assert answer(VitGradCam(), query).notes == {"layer 3 of 3 with attention": 2}
 
 
 def test_models_without_attention_are_refused():

@@ -56,6 +56,7 @@ KEEPING = {
     "einsum": lambda a, b: torch.einsum("bid,bjd->bij", a, b),
     "constants": lambda a, b: 1 + ((a * 3 - 2) / 4 + (5 - b) + MIX[0]) * MIX[1],
     "functions": lambda a, b: F.layer_norm(F.gelu(a), (WIDTH,)) + torch.relu(b).tanh().softmax(-1) - F.silu(-a),
+    "curves": lambda a, b: F.selu(a) + F.elu(b),
     "moves": lambda a, b: torch.cat([a.transpose(1, 2).flip(1), b.flatten(1).unflatten(1, (WIDTH, S))], 1)[:, 1:],
     "mean": lambda a, b: torch.cat([a.mean(dim=1), b.sum(1)], dim=1),
 }

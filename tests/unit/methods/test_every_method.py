@@ -49,7 +49,7 @@ ANYWHERE = [
     GradientShap(4, noise=0.2, background=3),
     GuidedBackprop(),
     DeepShap(),
-    DeepShap(softmax="elementwise", background=3),
+    DeepShap(softmax="captum", background=3),
     Occlusion(),
     Agop(),
     Agop(form="diagonal"),

@@ -1,0 +1,96 @@
+"""Which methods can only answer with numbers that are not negative, and that they say so."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from assay.core.build import build
+from assay.core.protocols import positive_only
+from assay.core.registry import catalogue, resolve
+from assay.core.spec import Spec
+from assay.methods.absolute import Absolute
+from assay.methods.grad_cam import GradCam
+from assay.methods.gradient import Gradient
+from assay.methods.positive import Positive
+from assay.methods.smoothed import Smoothed
+from scenes import ask, cnn, data
+
+DECLARED = {
+    "absolute",
+    "agop",
+    "attention_rollout",
+    "chefer_gradient",
+    "chefer_relevance",
+    "extremal_perturbation",
+    "grad_cam",
+    "grad_cam_plus_plus",
+    "iba",
+    "input_iba",
+    "layer_cam",
+    "positive",
+    "score_cam",
+    "smooth_grad_cam_plus_plus",
+    "vit_grad_cam",
+    "x_grad_cam",
+}
+CAMS = ("grad_cam", "grad_cam_plus_plus", "smooth_grad_cam_plus_plus", "x_grad_cam", "layer_cam", "score_cam")
+
+
+def made(spec: str) -> object:
+    return build("methods", resolve("methods", Spec.parse(spec)))
+
+
+def test_these_say_so_by_default():
+    names = set(catalogue("methods")) - {"precomputed"}
+    assert {name for name in names if positive_only(made(name))} == DECLARED
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "lime_image(positive=True)",
+        "pooled(of=absolute())",
+        "pooled(of=grad_cam())",
+        "smoothed(reduce='square')",
+        "smoothed(reduce='variance')",
+        "smoothed(of=positive())",
+        "positive(of=grad_cam(relu=False))",
+    ],
+)
+def test_parameters_and_inner_methods_can_make_a_method_positive(spec):
+    assert positive_only(made(spec))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *(f"{name}(relu=False)" for name in (*CAMS, "vit_grad_cam")),
+        "lime_image",
+        "pooled(of=gradient())",
+        "pooled(of=smoothed(of=gradient()))",
+        "smoothed(of=grad_cam(relu=False))",
+        "rise",
+        "constant",
+        "edge_map",
+        "random_squared",
+    ],
+)
+def test_others_do_not(spec):
+    assert not positive_only(made(spec))
+
+
+def test_what_says_nothing_may_be_negative():
+    assert not positive_only(lambda query: query.x)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [Absolute(), Positive(), GradCam(), Smoothed(GradCam()), Smoothed(reduce="square"), Smoothed(reduce="variance")],
+    ids=lambda method: f"{type(method).__name__} {getattr(method, 'reduce', '')}",
+)
+def test_they_keep_it_where_the_signed_version_is_negative(method):
+    query = ask(cnn(), data(4, 2, 8, 8))
+    assert positive_only(method)
+    assert method(query).min() >= 0
+    assert torch.minimum(Gradient()(query).min(), GradCam(relu=False)(query).min()) < 0
