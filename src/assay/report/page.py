@@ -105,7 +105,6 @@ def _templates() -> Environment:
 def _filters() -> Mapping[str, Any]:
     return {
         "num": lambda value: words.number(value).replace("-", "−"),
-        "rank": words.rank,
         "seconds": words.seconds,
         "share": words.share,
         "counted": words.counted,
