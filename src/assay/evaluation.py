@@ -28,6 +28,7 @@ from assay.core.registry import stream_name
 from assay.core.setting import Samples, Setting
 from assay.core.trial import Scene
 from assay.execute.trial import answer_within, fit, pose, trial
+from assay.report.trouble import Outcome, sorted_out
 from assay.stats.intervals import interval
 
 if TYPE_CHECKING:
@@ -90,11 +91,8 @@ class Evaluation:
         rows = [["", *metrics], *([method, *(str(self[method, metric]) for metric in metrics)] for method in methods)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        reasons: dict[tuple[str, str, str], list[str]] = {}
-        for cell in (cell for cell in self.cells if cell.reason):
-            reasons.setdefault((cell.status, cell.method, cell.reason), []).append(cell.metric)
-        trouble = (f"{status} {method} ({', '.join(by)}): {why}" for (status, method, why), by in reasons.items())
-        return "\n".join([*lines, *sorted(trouble)])
+        trouble = sorted_out(Outcome(cell.status, cell.reason, "", cell.method, cell.metric) for cell in self.cells)
+        return "\n".join([*lines, *(f"{group.status}: {group}" for group in trouble)])
 
 
 def evaluate(

@@ -65,6 +65,11 @@ def test_what_does_not_apply_is_skipped_and_what_breaks_fails_alone():
     assert [cell.status for cell in found.cells] == ["ok", "skipped", "skipped", "skipped", "failed", "failed"]
     assert "RuntimeError: no" in found["broken", "f1"].reason
     assert "raise RuntimeError" in found["broken", "f1"].traceback
+    assert str(found).splitlines()[-3:] == [
+        "failed: RuntimeError: no: broken (all metrics)",
+        "skipped: needs known truth, and this environment has none: gradient (f1)",
+        "skipped: needs reference data to fit, and this environment has none: agop (all metrics)",
+    ]
     with_rows = assay.evaluate(yours.linear(), rows(), 0, ["agop"], ["deletion"], reference=rows(40, 1))
     assert with_rows.cells[0].status == "ok"
 

@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.kinds import kind_of
 from assay.cli.options import Json
-from assay.cli.studies import named_study, print_study, study_json
+from assay.cli.studies import named_study, show_study
 from assay.core.cards import REQUIRED, Card
 from assay.core.registry import card, resolve
 from assay.core.spec import Spec
@@ -23,9 +23,9 @@ def show(
 ) -> None:
     """Show a component's card and parameters, the layers of a designed network, or what a study runs."""
     if study := named_study(name):
-        return typer.echo(json.dumps(study_json(name, study), indent=2)) if as_json else print_study(name, study)
-    spec = Spec.parse(name)
-    found, spec = _find(spec)
+        show_study(name, study, as_json)
+        return
+    found, spec = _find(Spec.parse(name))
     audited = _audit(spec, seed) if found.kind == "environments" else None
     if as_json:
         typer.echo(json.dumps({**found.to_json(), "spec": str(spec), "network": audited}, indent=2))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from assay.core.registry import card
 from assay.report.components import Component
@@ -13,7 +16,7 @@ from assay.study.study import Entry, Study
 
 
 def named_study(text: str) -> Study | None:
-    """The study of this name or path; None for what can only be a component. AssayError where there is no such study."""
+    """The study of this name or path; None for what can only be a component."""
     key = text.removeprefix("studies/").removesuffix(".toml")
     name = text.partition("(")[0]
     if key in shelf() or Path(text).suffix == ".toml" or ("/" in name and ":" not in name):
@@ -21,11 +24,16 @@ def named_study(text: str) -> Study | None:
     return None
 
 
-def study_json(text: str, study: Study) -> dict[str, Any]:
-    return {**study.to_json(), "kind": "studies", "name": _name(text, study), "blocks": _blocks(study)}
+def show_study(text: str, study: Study, as_json: bool) -> None:
+    """``text`` is how it was called."""
+    if as_json:
+        found = {**study.to_json(), "kind": "studies", "name": _name(text, study), "blocks": _blocks(study)}
+        typer.echo(json.dumps(found, indent=2))
+    else:
+        _print(text, study)
 
 
-def print_study(text: str, study: Study) -> None:
+def _print(text: str, study: Study) -> None:
     from rich.console import Console
     from rich.markup import escape
 
