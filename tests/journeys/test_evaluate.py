@@ -130,6 +130,21 @@ def test_the_command_and_python_say_the_same(data, tmp_path):
     assert cell["value"] == pytest.approx(here.cells[0].value, abs=1e-7)
 
 
+def test_in_float64_the_command_reads_rows_that_float32_cannot_tell_apart(tmp_path):
+    x = 1.7e9 + np.random.default_rng(0).normal(scale=10, size=(12, 6))  # seconds since 1970
+    np.savez(tmp_path / "times.npz", x=x)
+    asked = ["--model", "journeys.yours:linear", "--data", tmp_path / "times.npz", "-m", "input_x_gradient"]
+    asked += ["-s", "deletion(readout='logit')", "--readout", "logit", "--json"]
+
+    def value(dtype):
+        told = json.loads(command(*asked, "--dtype", dtype, "--store", tmp_path / dtype).output)
+        return told["boards"][0]["methods"][0]["metrics"]["deletion(readout='logit')"]["value"]
+
+    exact = assay.evaluate(yours.linear().double(), x, None, ["input_x_gradient"], ["deletion(readout='logit')"])
+    assert value("float64") == exact.cells[0].value
+    assert value("float32") != exact.cells[0].value
+
+
 def test_weights_from_a_file_make_the_model(data, tmp_path):
     torch.save(yours.linear().state_dict(), tmp_path / "w.pt")
     asked = ("--data", data, "--store", tmp_path / "st", "-m", "input_x_gradient", "-s", "insertion", "--json")
