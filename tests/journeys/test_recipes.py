@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,14 @@ def test_the_three_recipes_run_together_in_a_study(here, finish):
     assert all(row["status"] == "ok" for row in scores)
     assert max(row["data"]["value"] for row in scores) == 1.0
     assert streams() == before  # though nn.Linear draws
+
+
+@pytest.mark.parametrize("how", [("format", "--check"), ("check", "--ignore", "I001")])  # I001: which modules are ours
+def test_the_recipes_are_in_the_style_that_make_check_wants(here, how):
+    files = [here / f"{name}.py" for name in RECIPES]
+    call = [sys.executable, "-m", "ruff", *how, "--no-cache", "--config", ROOT / "pyproject.toml", *files]
+    done = subprocess.run(list(map(str, call)), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 def test_an_environment_that_makes_layers_leaves_the_streams_of_a_notebook_alone(here):
