@@ -28,6 +28,7 @@ from assay.train.networks import initialise, mlp
 
 PART = 64  # rows per call when the model is asked for labels
 NAMES = ("x", "y", "reference_x", "reference_y")  # arrays that are read
+FORMATS = {"float32": torch.float32, "float64": torch.float64}
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,6 @@ class Own:
         return own_setting(ready.module, x, question, self.outputs, self._reference(x))
 
     @property
-    def _format(self) -> torch.dtype:
-        return getattr(torch, self.dtype)  # type: ignore[no-any-return]
-
-    @property
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
         return _arrays(self.data, *_stamp(self.data))
 
@@ -103,7 +100,7 @@ class Own:
             )
         order = torch.randperm(count, generator=generator("own", "order", seed)).numpy() if seed else np.arange(count)
         picked = order[rows]
-        x = as_rows("x", arrays["x"][picked]).to(self._format)
+        x = as_rows("x", arrays["x"][picked]).to(FORMATS[self.dtype])
         return Samples(x, self._labels_of(x, arrays["y"][picked] if "y" in arrays else None, "y"), None, tuple(rows))
 
     def _reference(self, like: Tensor) -> Reference | None:
@@ -113,7 +110,7 @@ class Own:
         return Reference(x, self._labels_of(x, self._arrays.get("reference_y"), "reference_y"))
 
     def _rows(self, name: str, like: Tensor | None = None) -> Tensor:
-        return sound_rows(name, as_rows(name, self._arrays[name]).to(self._format), like)
+        return sound_rows(name, as_rows(name, self._arrays[name]).to(FORMATS[self.dtype]), like)
 
     def _labels_of(self, x: Tensor, given: NDArray[Any] | None, name: str) -> Tensor:
         """As given, else as predicted; 0 where the model answers with a value."""
@@ -204,7 +201,7 @@ def _made(own: Own, found: Any) -> nn.Module:
         raise SpecError(f"own: {code}() makes no model: {told(error)}.") from error
     if not isinstance(made, nn.Module):
         raise SpecError(f"own: {code} is {type(made).__name__}, not a torch.nn.Module.")
-    mine = preflight.copied(made).to(own._format)
+    mine = preflight.copied(made).to(FORMATS[own.dtype])
     if own.weights:
         _fill(mine, code, own.weights)
     return mine
