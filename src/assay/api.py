@@ -18,6 +18,7 @@ from assay.core import preflight
 from assay.core.build import describe, method_named, named
 from assay.core.errors import SpecError
 from assay.core.given import as_classes, as_rows, sound_baseline, sound_classes, sound_rows
+from assay.core.global_streams import lent
 from assay.core.machine import Machine
 from assay.core.protocols import Environment, Method, Trained
 from assay.core.question import Question
@@ -62,8 +63,9 @@ def attribute(
     """
     place = named("environments", environment)[0]
     solver, name = method_named(method)
-    setting: Setting = place.setting(seed, place.train(seed) if isinstance(place, Trained) else {})
-    samples = place.sample(range(n), seed)
+    with lent():
+        setting: Setting = place.setting(seed, place.train(seed) if isinstance(place, Trained) else {})
+        samples = place.sample(range(n), seed)
     where = (stream_name("environments", describe(place)), seed, seed)
     how = stream_name("methods", describe(solver))
     query = pose(setting, samples, question, ("method", how, *where), HERE)

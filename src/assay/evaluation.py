@@ -29,6 +29,7 @@ from assay.core.setting import Samples, Setting
 from assay.core.trial import Scene
 from assay.execute.trial import Answer, answered, fit, pose, trial
 from assay.report.promises import Said, said
+from assay.report.trouble import Outcome, sorted_out
 from assay.report.words import share
 from assay.stats.intervals import interval
 
@@ -103,11 +104,8 @@ class Evaluation:
             rows.append([method, *[gaps[method] for _ in head], *(str(self[method, metric]) for metric in metrics)])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        reasons: dict[tuple[str, str, str], list[str]] = {}
-        for cell in (cell for cell in self.cells if cell.reason):
-            reasons.setdefault((cell.status, cell.method, cell.reason), []).append(cell.metric)
-        trouble = (f"{status} {method} ({', '.join(by)}): {why}" for (status, method, why), by in reasons.items())
-        return "\n".join([*lines, *self._told(), *sorted(trouble)])
+        trouble = sorted_out(Outcome(cell.status, cell.reason, "", cell.method, cell.metric) for cell in self.cells)
+        return "\n".join([*lines, *self._told(), *(f"{group.status}: {group}" for group in trouble)])
 
     def _gap(self, method: str) -> str:
         """How far its attributions are from adding up to what it promises."""

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -197,14 +198,6 @@ class SeenBefore(TabularRule):
 # no_global_randomness
 
 
-class DrawsGlobally(PixelModulo):
-    """As a layer does that is made with random weights and then given others."""
-
-    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
-        nn.Linear(2, 2)
-        return super().setting(seed, weights)
-
-
 class ScaledGlobally(ColorCount):
     """The stream is put back, the model still depends on it."""
 
@@ -241,6 +234,16 @@ ENVIRONMENTS: dict[str, tuple[Any, ...]] = {
     "shortcut": _tiny(OtherwiseFaster),
     "seeds_matter": _tiny(OneSeed),
     "reference_disjoint": _tiny(SeenBefore),
-    "no_global_randomness": _tiny(DrawsGlobally, ScaledGlobally),
+    "no_global_randomness": _tiny(ScaledGlobally),
     "truth_shape": _tiny(TruthPerChannel),
 }
+
+
+class MakesLayers(PixelModulo):
+    """Right: layers are made with random weights and then given others, and a seed is set before it is used."""
+
+    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        nn.Linear(2, 2)
+        torch.manual_seed(seed)
+        np.random.seed(seed)
+        return super().setting(seed, weights)

@@ -182,9 +182,10 @@ def leaves_gradients_off(query: Query) -> Tensor:
 
 
 def ignores_that_there_are_no_gradients(query: Query) -> Tensor:
+    """Asks the bare model, which does not say NotApplicable as ``query.module`` would."""
     with torch.enable_grad():
         point = query.x.clone().requires_grad_()
-        scores = query.module(point).gather(1, query.target.unsqueeze(1))
+        scores = query.setting.model(point).gather(1, query.target.unsqueeze(1))
         (gradient,) = torch.autograd.grad(scores.sum(), point)
     return gradient
 

@@ -13,9 +13,10 @@ from assay.check.metric_case import MetricCase
 from assay.check.site import site
 from assay.check.target import CONTRACTS
 from contracts.planted import PLANTED as AT_SITES
+from contracts.planted_environments import MakesLayers
 from contracts.planted_ladder import HONEST, LADDER
 from contracts.planted_methods import PLACES, honest
-from contracts.planted_metrics import Answers, Hits, Probing
+from contracts.planted_metrics import Answers, Hits, Probing, Undeclared
 
 PLANTED: dict[str, dict[str, tuple[Any, ...]]] = {**AT_SITES, "ladder": LADDER}
 CASES = [
@@ -57,6 +58,16 @@ def test_every_contract_has_something_that_it_rejects(kind: str) -> None:
 def test_what_the_wrong_ones_are_made_from_is_right(component: Any) -> None:
     kind = "methods" if component is honest else "metrics"
     assert examine(case_of(kind, component), CONTRACTS[kind]) == []
+
+
+def test_an_environment_may_move_streams_that_it_does_not_depend_on() -> None:
+    assert examine(case_of("environments", MakesLayers.tiny()), CONTRACTS["environments"]) == []
+
+
+def test_a_metric_that_declares_nothing_is_held_to_nothing_declared() -> None:
+    findings = [find(case_of("metrics", Undeclared()), contract) for contract in CONTRACTS["metrics"]]
+    assert [fault for finding in findings for fault in finding.faults] == []
+    assert {finding.contract for finding in findings if finding.status != "pass"} == {"direction", "in_range"}
 
 
 @pytest.mark.parametrize("plant", HONEST, ids=label)

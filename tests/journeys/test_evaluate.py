@@ -65,6 +65,11 @@ def test_what_does_not_apply_is_skipped_and_what_breaks_fails_alone():
     assert [cell.status for cell in found.cells] == ["ok", "skipped", "skipped", "skipped", "failed", "failed"]
     assert "RuntimeError: no" in found["broken", "f1"].reason
     assert "raise RuntimeError" in found["broken", "f1"].traceback
+    assert str(found).splitlines()[-3:] == [
+        "failed: RuntimeError: no: broken (all metrics)",
+        "skipped: needs known truth, and this environment has none: gradient (f1)",
+        "skipped: needs reference data to fit, and this environment has none: agop (all metrics)",
+    ]
     with_rows = assay.evaluate(yours.linear(), rows(), 0, ["agop"], ["deletion"], reference=rows(40, 1))
     assert with_rows.cells[0].status == "ok"
 
@@ -123,6 +128,21 @@ def test_the_command_and_python_say_the_same(data, tmp_path):
     here = assay.evaluate(yours.linear(), rows(), methods=["input_x_gradient"], metrics=["insertion"])
     cell = told["boards"][0]["methods"][0]["metrics"]["insertion"]
     assert cell["value"] == pytest.approx(here.cells[0].value, abs=1e-7)
+
+
+def test_in_float64_the_command_reads_rows_that_float32_cannot_tell_apart(tmp_path):
+    x = 1.7e9 + np.random.default_rng(0).normal(scale=10, size=(12, 6))  # seconds since 1970
+    np.savez(tmp_path / "times.npz", x=x)
+    asked = ["--model", "journeys.yours:linear", "--data", tmp_path / "times.npz", "-m", "input_x_gradient"]
+    asked += ["-s", "deletion(readout='logit')", "--readout", "logit", "--json"]
+
+    def value(dtype):
+        told = json.loads(command(*asked, "--dtype", dtype, "--store", tmp_path / dtype).output)
+        return told["boards"][0]["methods"][0]["metrics"]["deletion(readout='logit')"]["value"]
+
+    exact = assay.evaluate(yours.linear().double(), x, None, ["input_x_gradient"], ["deletion(readout='logit')"])
+    assert value("float64") == exact.cells[0].value
+    assert value("float32") != exact.cells[0].value
 
 
 def test_weights_from_a_file_make_the_model(data, tmp_path):

@@ -1,4 +1,4 @@
-"""`assay show` needs no data and trains nothing."""
+"""`assay show` needs no data and trains nothing; it shows components and studies."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from assay.cli.main import app
+from assay.core.errors import AssayError
+from assay.study.shelf import shelf
 
 
 @pytest.mark.parametrize(
@@ -27,3 +29,64 @@ def test_a_card_is_shown_without_data(name, layers, monkeypatch, tmp_path):
 def test_somebody_s_component_is_what_it_takes(name, kind):
     told = json.loads(CliRunner().invoke(app, ["show", f"journeys.yours:{name}", "--json"]).output)
     assert told["kind"] == kind
+
+
+@pytest.mark.parametrize("name", shelf())
+def test_every_study_that_is_listed_can_be_shown(name):
+    told = json.loads(CliRunner().invoke(app, ["show", name, "--json"]).output)
+    assert (told["kind"], told["name"]) == ("studies", name)
+    cells = {(place["label"], method["label"]) for place in told["environments"] for method in told["methods"]}
+    assert (
+        0
+        < told["blocks"]
+        <= len(told["seeds"])
+        * len(cells)
+        * max(-(-place["samples"] // place["block"]) for place in told["environments"])
+    )
+    assert CliRunner().invoke(app, ["show", name]).exit_code == 0
+
+
+STUDY = """
+title = "Which baseline?"
+seeds = [3, 5]
+samples = 12
+environments = ["pixel_count(side=16)", { use = "tabular_rule", label = "a table", samples = 4 }]
+methods = [
+    "gradient",
+    { use = "integrated_gradients(steps=20)", label = "IG*", question = { baseline = "true" }, only = ["a table"] },
+]
+metrics = ["deletion", { use = "f1(sign='positive')", label = "F1" }]
+faithfulness = [{ metric = "F1", gamma = 0.25, require = ["gradient"] }]
+"""
+
+
+def test_a_study_is_shown_with_all_that_it_runs(tmp_path):
+    (tmp_path / "which.toml").write_text(STUDY)
+    lines = CliRunner().invoke(app, ["show", str(tmp_path / "which.toml")]).output.splitlines()
+    told = [" ".join(line.split()) for line in lines]
+    for line in (
+        "Which baseline?",
+        "pixel_count(side=16) 12 in blocks of 8",
+        "a table tabular_rule 4 in blocks of 8",
+        "gradient as the environment asks",
+        "IG* integrated_gradients(steps=20) baseline true a table",
+        "F1 f1(sign='positive')",
+        "seeds: 3, 5",
+        "faithfulness test: metric F1, gamma 0.25, require gradient",
+        "8 blocks of attributions",  # two seeds: gradient has two blocks and one, IG* one
+    ):
+        assert line in told, line
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("demoo", "demo"), ("attributionlab/basline", "attributionlab/baseline"), ("baseline", "attributionlab/baseline")],
+)
+def test_a_study_is_suggested_where_one_was_meant(given, meant):
+    error = CliRunner().invoke(app, ["show", given]).exception
+    assert isinstance(error, AssayError)
+    assert f"Did you mean '{meant}'?" in str(error)
+
+
+def test_a_study_is_not_suggested_where_a_component_is_checked():
+    assert "Did you mean" not in str(CliRunner().invoke(app, ["check", "demoo"]).exception)

@@ -79,8 +79,8 @@ def test_a_failed_cell_gives_exit_code_one_and_is_printed_with_its_reason(tmp_pa
     )
     done = assay("run", tmp_path / "study.toml", "--store", tmp_path / "s", "--workers", 0)
     assert done.returncode == 1
-    assert "failed counted:Bad" in done.stdout.replace("\n", " ")
-    assert "NaN" in done.stdout
+    printed = " ".join(done.stdout.split())
+    assert "failed: BadAttribution: returned NaN or infinite values in 8 of 8 samples: counted:Bad (f1)" in printed
     told = json.loads(assay("run", tmp_path / "study.toml", "--store", tmp_path / "s", "--workers", 0, "--json").stdout)
     assert told["failed"] == 1
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from assay.check.declared import keeps
 from assay.check.fault import Fault
 from assay.check.metric_case import FEW, MANY, MetricCase, noise
+from assay.core.errors import NotApplicable
 from assay.core.question import Question
 from assay.core.trial import Scene
 
@@ -23,6 +24,8 @@ def direction(case: MetricCase) -> Iterator[Fault]:
     ask another model or prepare on other rows judge more than a map: they are held to nothing here.
     """
     case.plain(FEW)
+    if not hasattr(case.metric, "higher_is_better"):
+        raise NotApplicable("does not say which direction is better")
     needs = getattr(case.metric, "needs", ())
     again = "method" in needs or getattr(case.metric, "again", False)
     if again or "sibling" in needs or hasattr(case.metric, "prepare") or not keeps(case.metric, "direction"):

@@ -11,7 +11,7 @@ from assay.check.designed import accuracy, gradients, three_witnesses
 from assay.check.environment_case import FEW, MANY, SEED, EnvironmentCase, tensors
 from assay.check.fault import Fault
 from assay.check.propositions import sensitivity, symmetry
-from assay.check.surroundings import differences, reseeded, streams
+from assay.check.surroundings import reseeded
 
 
 def sample_independent(case: EnvironmentCase) -> Iterator[Fault]:
@@ -90,16 +90,15 @@ def reference_disjoint(case: EnvironmentCase) -> Iterator[Fault]:
 
 
 def no_global_randomness(case: EnvironmentCase) -> Iterator[Fault]:
-    """Global random streams are neither used nor moved by samples, training or the model's making."""
+    """Samples, training and the model's making depend on no global random stream.
+
+    They may move one, as every layer of torch does when it is made: who calls them puts it back.
+    """
     found = []
     for seed in (1, 2):
         one = EnvironmentCase(case.name, case.environment)
         with reseeded(seed):
-            before = streams()
             found.append((one.sample(FEW).x, _answers(one, FEW)))
-            moved = differences(before, streams())
-    for name in moved:
-        yield case.fault(no_global_randomness, f"moved the global random stream of {name}")
     for what, left, right in zip(("samples", "models"), *found, strict=True):
         if not torch.allclose(left, right, rtol=1e-5, equal_nan=True):
             yield case.fault(no_global_randomness, f"made other {what} under another global seed")

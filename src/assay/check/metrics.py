@@ -74,6 +74,8 @@ def batch(case: MetricCase) -> Iterator[Fault]:
 def in_range(case: MetricCase) -> Iterator[Fault]:
     """Values lie in the declared range, whatever the map: its sign, its size, its ties."""
     case.plain(FEW)
+    if not hasattr(case.metric, "range"):
+        raise NotApplicable("declares no range")
     if not keeps(case.metric, "range"):
         return
     scene = case.scene(FEW)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from assay.core.copies import model_copy
 from assay.core.foreign import load
+from assay.core.global_streams import lent
 from assay.core.protocols import Environment, Trained
 from assay.core.registry import catalogue
 from assay.core.setting import Samples, Setting
@@ -46,8 +47,9 @@ class Site:
 
     @classmethod
     def of(cls, name: str, environment: Environment, seed: int = 0) -> Site:
-        weights = environment.train(seed) if isinstance(environment, Trained) else {}
-        return cls(name, environment.setting(seed, weights), environment.sample(range(POOL), seed))
+        with lent():
+            weights = environment.train(seed) if isinstance(environment, Trained) else {}
+            return cls(name, environment.setting(seed, weights), environment.sample(range(POOL), seed))
 
     def rows(self, indices: Sequence[int]) -> Samples:
         """Some of the samples, copied."""

@@ -52,12 +52,13 @@ def evaluate(
     from assay.core.build import named
     from assay.core.given import sound_baseline
 
+    options = machine(device, memory, threads, dtype)
     asked = {"outputs": outputs, "readout": readout, "target": target, "baseline": sound_baseline(_number(baseline))}
+    asked["dtype"] = dtype
     place = Spec.of("own", model=model, data=str(data), weights=str(weights or ""), **asked)
     own = named("environments", str(place))[0]
     own.setting(0, {})  # what is wrong with model or data is told before anything runs
     found = _study(place, min(own.rows, limit or own.rows), method, metric).narrowed(None, seed_list(seeds))
-    options = machine(device, memory, threads, dtype)
     if dry_run:
         forecast(found, store, options, as_json)
     else:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from assay.core.errors import SpecError, suggest
 from assay.core.registry import ALIASES, KINDS, card, catalogue
 from assay.core.spec import Spec
 
 
-def kind_of(spec: Spec) -> str:
-    """By the catalogue; somebody else's by what it takes. SpecError where there is no such thing."""
+def kind_of(spec: Spec, also: Iterable[str] = ()) -> str:
+    """By the catalogue; somebody else's by what it takes. SpecError where there is no such thing, with the nearest
+    name, be it one of ``also``."""
     if spec.foreign:
         if {"setting", "sample"} <= set(card("methods", spec.name).calls):
             return "environments"
@@ -16,7 +19,7 @@ def kind_of(spec: Spec) -> str:
     for kind in KINDS:
         if spec.name in catalogue(kind):
             return kind
-    known = [name for kind in KINDS for name in catalogue(kind)]
+    known = [*(name for kind in KINDS for name in catalogue(kind)), *also]
     hint = f" Did you mean '{ALIASES[spec.name]}'?" if spec.name in ALIASES else suggest(spec.name, known)
     raise SpecError(f"nothing is called '{spec.name}'.{hint} 'assay ls' lists everything.")
 

@@ -22,7 +22,7 @@ Memory = Annotated[
 ]
 Threads = Annotated[int, typer.Option(help="Threads per process.")]
 Dtype = Annotated[
-    str, typer.Option(help="Of the arithmetic: float32 or float64. Your own rows and weights are read as float32.")
+    str, typer.Option(help="Of the arithmetic: float32 or float64. A study's own() reads files in its own dtype.")
 ]
 
 

@@ -80,6 +80,7 @@ def forecast(study: Study, root: Path, options: Machine, as_json: bool) -> None:
     )
     typer.echo(f"To compute: {jobs}.")
     if found["seconds"] is None:
-        typer.echo("No time estimate: nothing of this study has been computed yet. Try --limit 8 first.")
+        less = " Try --limit 8 first." if any(entry.samples > 8 for entry in study.environments) else ""
+        typer.echo(f"No time estimate: nothing of this study has been computed yet.{less}")
     else:
         typer.echo(f"About {found['seconds']:.0f} s of one core, from the times of what the store already has.")

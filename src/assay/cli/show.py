@@ -1,4 +1,4 @@
-"""``assay show``: one component: card, parameters, layers of a designed network."""
+"""``assay show``: one component (card, parameters, layers of a designed network), or what a study runs."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ import typer
 
 from assay.cli.kinds import kind_of
 from assay.cli.options import Json
+from assay.cli.studies import named_study, show_study
 from assay.core.cards import REQUIRED, Card
 from assay.core.registry import card, resolve
 from assay.core.spec import Spec
+from assay.study.shelf import shelf
 
 
 def show(
-    name: Annotated[str, typer.Argument(help="A name, name(param=value) or module:attr.")],
+    name: Annotated[str, typer.Argument(help="A name, name(param=value), module:attr, or a study.")],
     seed: Annotated[int, typer.Option(help="Seed of an environment's network.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Show a component's card and parameters, and the layers of a designed network."""
-    spec = Spec.parse(name)
-    found, spec = _find(spec)
+    """Show a component's card and parameters, the layers of a designed network, or what a study runs."""
+    if study := named_study(name):
+        show_study(name, study, as_json)
+        return
+    found, spec = _find(Spec.parse(name))
     audited = _audit(spec, seed) if found.kind == "environments" else None
     if as_json:
         typer.echo(json.dumps({**found.to_json(), "spec": str(spec), "network": audited}, indent=2))
@@ -30,7 +34,7 @@ def show(
 
 
 def _find(spec: Spec) -> tuple[Card, Spec]:
-    kind = kind_of(spec)
+    kind = kind_of(spec, also=shelf())
     found = card(kind, spec.name)
     open_ones = not spec.params and any(param.default == REQUIRED for param in found.params)
     return found, spec if open_ones else resolve(kind, spec)

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.report.board import Board, Cell, Result, arrow
+from assay.report.trouble import outcomes, sorted_out
 from assay.report.words import share
 
 HEAD = 14  # characters of a heading that stay on one line
@@ -146,14 +147,9 @@ def _short(value: float) -> str:
 
 
 def _print_trouble(result: Result, console: Console) -> None:
-    for word, rows in (("skipped", result.skipped()), ("failed", result.failed())):
-        reasons: dict[tuple[str, str], list[str]] = {}
-        for board, line, metric, cell in rows:
-            reasons.setdefault((line.method, cell.reason), []).append(f"{metric} on {board.environment}")
-        for (method, reason), places in reasons.items():
-            where = places[0] if len(places) == 1 else f"{len(places)} cells"
-            style = "red" if word == "failed" else "dim"
-            console.print(f"[{style}]{word}[/] {escape(method)} ({escape(where)}): {escape(reason)}", highlight=False)
+    for group in sorted_out(outcomes(result)):
+        style = "red" if group.status == "failed" else "dim"
+        console.print(f"[{style}]{group.status}[/]: {escape(str(group))}", highlight=False)
 
 
 def to_json(result: Result) -> dict[str, Any]:

@@ -26,8 +26,8 @@ class CaptumMethod:
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, query: Query) -> Tensor:
-        if not any(base.__name__ == "PerturbationAttribution" for base in self.cls.__mro__):
-            query.require_gradients()
+        if any(base.__name__ == "GradientAttribution" for base in self.cls.__mro__):
+            query.require_gradients()  # some look at layers first, and stumble there
         explainer = self.cls(query.module)
         accepted = inspect.signature(explainer.attribute).parameters
         given: dict[str, Any] = dict(self.params)

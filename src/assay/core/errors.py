@@ -38,6 +38,7 @@ class BadAttribution(Exception):
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """``" Did you mean 'x'?"`` or the empty string."""
-    close = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    """``" Did you mean 'x'?"`` or the empty string; a name in a folder is meant by its last part, too."""
+    names = list(known)
+    close = [one for one in names if one.endswith(f"/{name}")] or get_close_matches(name, names, n=1, cutoff=0.6)
     return f" Did you mean '{close[0]}'?" if close else ""

@@ -13,15 +13,22 @@ from assay.core.rng import generator, seed_of
 
 
 @contextmanager
-def seeded(*key: str | int) -> Iterator[None]:
-    """Code inside draws the same numbers for the same key, and leaves the streams as they were."""
+def lent() -> Iterator[None]:
+    """Code inside may draw, as every layer of torch does when it is made; afterwards the streams are as they were."""
     numpy_state, python_state = np.random.get_state(), random.getstate()
     with torch.random.fork_rng():
-        torch.random.set_rng_state(generator(*key).get_state())
-        np.random.set_state(np.random.RandomState(seed_of(*key) % 2**32).get_state())
-        random.setstate(random.Random(seed_of(*key)).getstate())
         try:
             yield
         finally:
             np.random.set_state(numpy_state)
             random.setstate(python_state)
+
+
+@contextmanager
+def seeded(*key: str | int) -> Iterator[None]:
+    """The same; what is drawn are the same numbers for the same key."""
+    with lent():
+        torch.random.set_rng_state(generator(*key).get_state())
+        np.random.set_state(np.random.RandomState(seed_of(*key) % 2**32).get_state())
+        random.setstate(random.Random(seed_of(*key)).getstate())
+        yield

@@ -17,7 +17,7 @@ from assay.core.errors import NotApplicable
 from assay.core.footprint import Footprint, footprint
 from assay.core.machine import Machine
 from assay.core.question import Question
-from assay.core.readout import asked
+from assay.core.readout import NO_GRADIENTS, asked
 from assay.core.rng import Draws, Key, generator
 from assay.core.setting import Setting
 
@@ -48,7 +48,7 @@ class Query:
     @cached_property
     def module(self) -> nn.Module:
         """Model, temperature and readout as modules: (N, *entries) -> (N, C). The explained class is ``target``."""
-        return asked(self.setting.model, self.question, self.setting.outputs)
+        return asked(self.setting.model, self.question, self.setting.outputs, self.setting.differentiable)
 
     def score(self, points: Tensor) -> Tensor:
         """The explained number at (*K, B, *entries) -> (*K, B); without gradients."""
@@ -79,7 +79,7 @@ class Query:
 
     def require_gradients(self) -> None:
         if not self.setting.differentiable:
-            raise NotApplicable("needs gradients, and this model has none")
+            raise NotApplicable(NO_GRADIENTS)
 
     def parts(self, count: int, gradients: bool = False) -> Iterator[slice]:
         """Cut ``count`` points per sample into slices that fit one model call, so that points can be made lazily."""

@@ -7,12 +7,15 @@ maps the model's output (N, C) to (N, C); the explained class is picked afterwar
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from assay.core.errors import NotApplicable
 from assay.core.question import Question
+
+NO_GRADIENTS = "needs gradients, and this model has none"
 
 
 class Temperature(nn.Module):
@@ -56,6 +59,33 @@ def _tempered(temperature: float | None) -> list[nn.Module]:
     return [] if temperature in (None, 1.0) else [Temperature(float(temperature))]  # type: ignore[arg-type]
 
 
-def asked(model: nn.Module, question: Question, outputs: str = "logits") -> nn.Module:
-    """Model and readout as one module; ``model`` is shared, not copied."""
-    return nn.Sequential(OrderedDict(model=model, readout=readout(question, outputs)))
+class _NoWayBack(torch.autograd.Function):
+    """The answer as it is; whoever follows it back to the input hears that there is no way."""
+
+    @staticmethod
+    def forward(_input: Tensor, answer: Tensor) -> Tensor:
+        return answer.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise NotApplicable(NO_GRADIENTS)
+
+
+def _no_way_back(_module: nn.Module, inputs: tuple[Tensor, ...], answer: Tensor) -> Tensor:
+    return _NoWayBack.apply(inputs[0], answer)  # type: ignore[no-any-return,no-untyped-call]
+
+
+def asked(model: nn.Module, question: Question, outputs: str = "logits", differentiable: bool = True) -> nn.Module:
+    """Model and readout as one module, in evaluation mode; ``model`` is shared, not copied.
+
+    Code that knows no query asks for gradients as of any module: where there are none, that is NotApplicable.
+    """
+    whole = nn.Sequential(OrderedDict(model=model, readout=readout(question, outputs).eval()))
+    whole.training = False  # and not whole.eval(): the model is somebody's, and stays as it is
+    if not differentiable:
+        whole.register_forward_hook(_no_way_back)
+    return whole

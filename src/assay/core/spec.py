@@ -149,8 +149,9 @@ def _sound(value: Value, text: str) -> Value:
 def _call(node: ast.Call, targets: Mapping[str, str], text: str) -> Spec:
     if not isinstance(node.func, ast.Name):
         raise SpecError(f"cannot read '{text}': a component is a name or module:attr.")
+    name = targets.get(node.func.id, node.func.id)
     if node.args:
-        raise SpecError(f"cannot read '{text}': parameters need names, as in {node.func.id}(param=value).")
+        raise SpecError(f"cannot read '{text}': parameters need names, as in {name}(param=value).")
     params: dict[str, Value] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
@@ -158,7 +159,7 @@ def _call(node: ast.Call, targets: Mapping[str, str], text: str) -> Spec:
         if keyword.arg in params:
             raise SpecError(f"cannot read '{text}': '{keyword.arg}' is given twice.")
         params[keyword.arg] = _value(keyword.value, targets, text)
-    return Spec.of(targets.get(node.func.id, node.func.id), **params)
+    return Spec.of(name, **params)
 
 
 def walk(value: Value, visit: Callable[[Spec], None]) -> None:

@@ -28,6 +28,7 @@ from assay.train.networks import initialise, mlp
 
 PART = 64  # rows per call when the model is asked for labels
 NAMES = ("x", "y", "reference_x", "reference_y")  # arrays that are read
+FORMATS = {"float32": torch.float32, "float64": torch.float64}
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Own:
     there are is an error. Images are ``(N, channels, height, width)``, tables ``(N, columns)``. Without labels the
     model's own predictions stand for them: accuracy is then agreement with the intact model.
 
-    Rows are floats, as the model reads them; it is used frozen, in evaluation mode and in float32, however it comes
+    Rows are floats, as the model reads them; it is used frozen, in evaluation mode and in ``dtype``, however it comes
     (ours: peers take it as it is, and dropout or batch statistics then change what is explained), and must answer a row
     in one way, alone or among others. Its source, with your modules that it imports, the weights and the data are in
     the keys: when they change, results are computed again. A file that the code reads by itself is not.
@@ -56,6 +57,7 @@ class Own:
     )
     target: Literal["predicted", "label"] = "predicted"  # which class is explained
     baseline: str | float = "zero"  # what methods compare with: zero, mean, uniform or a number
+    dtype: Literal["float32", "float64"] = "float32"  # what rows and weights are rounded to as they are read
 
     @classmethod
     def tiny(cls) -> Own:
@@ -75,11 +77,11 @@ class Own:
             )
         if baseline == "mean" and "reference_x" not in arrays:
             raise SpecError("own: the baseline 'mean' is that of training rows: give them as reference_x in the data.")
-        x = _rows("x", arrays["x"])
+        x = self._rows("x")
         if "y" in arrays:
             self._labels_of(x, arrays["y"], "y")
         question = Question(preflight.default_readout(self.outputs, self.readout), 1.0, baseline, self.target)
-        return own_setting(ready.module, x, question, self.outputs, self._reference(arrays, x))
+        return own_setting(ready.module, x, question, self.outputs, self._reference(x))
 
     @property
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
@@ -99,14 +101,17 @@ class Own:
             )
         order = torch.randperm(count, generator=generator("own", "order", seed)).numpy() if seed else np.arange(count)
         picked = order[rows]
-        x = as_rows("x", arrays["x"][picked]).float()
+        x = as_rows("x", arrays["x"][picked]).to(FORMATS[self.dtype])
         return Samples(x, self._labels_of(x, arrays["y"][picked] if "y" in arrays else None, "y"), None, tuple(rows))
 
-    def _reference(self, arrays: Mapping[str, NDArray[Any]], like: Tensor) -> Reference | None:
-        if "reference_x" not in arrays:
+    def _reference(self, like: Tensor) -> Reference | None:
+        if "reference_x" not in self._arrays:
             return None
-        x = _rows("reference_x", arrays["reference_x"], like)
-        return Reference(x, self._labels_of(x, arrays.get("reference_y"), "reference_y"))
+        x = self._rows("reference_x", like)
+        return Reference(x, self._labels_of(x, self._arrays.get("reference_y"), "reference_y"))
+
+    def _rows(self, name: str, like: Tensor | None = None) -> Tensor:
+        return sound_rows(name, as_rows(name, self._arrays[name]).to(FORMATS[self.dtype]), like)
 
     def _labels_of(self, x: Tensor, given: NDArray[Any] | None, name: str) -> Tensor:
         """As given, else as predicted; 0 where the model answers with a value."""
@@ -176,7 +181,7 @@ class _Ready:
 @lru_cache(maxsize=2)
 def _ready(own: Own, _code: object, _weights: object, _data: object) -> _Ready:
     """The model, made once in a process; every process must make the same one."""
-    x = _rows("x", own._arrays["x"])
+    x = own._rows("x")
     features_of(x)
     found = load(own.model)
     module = preflight.frozen(_made(own, found), x)
@@ -197,7 +202,7 @@ def _made(own: Own, found: Any) -> nn.Module:
         raise SpecError(f"own: {code}() makes no model: {told(error)}.") from error
     if not isinstance(made, nn.Module):
         raise SpecError(f"own: {code} is {type(made).__name__}, not a torch.nn.Module.")
-    mine = preflight.copied(made).float()
+    mine = preflight.copied(made).to(FORMATS[own.dtype])
     if own.weights:
         _fill(mine, code, own.weights)
     return mine
@@ -230,10 +235,6 @@ def _read(path: str) -> tuple[dict[str, NDArray[Any]], list[str]]:
             return {name: found[name] for name in NAMES if name in found.files}, found.files
     except Exception as error:  # of three libraries, each with errors of its own
         raise SpecError(f"own: cannot read '{path}' as .npz or .npy of plain arrays: {told(error)}.") from None
-
-
-def _rows(name: str, array: NDArray[Any], like: Tensor | None = None) -> Tensor:
-    return sound_rows(name, as_rows(name, array).float(), like)
 
 
 def _fill(model: nn.Module, code: str, path: str) -> None:

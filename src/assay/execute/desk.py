@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from assay.core.build import build
+from assay.core.global_streams import lent
 from assay.core.machine import Machine
 from assay.core.numbers import state
 from assay.core.question import Question
@@ -51,7 +52,8 @@ class Desk:
         def make() -> tuple[Setting, object]:
             weights = self.tensors(require(records, model)) if model else {}
             environment = self.component("environments", place.environment)
-            made: Setting = environment.setting(place.seed, weights)
+            with lent():
+                made: Setting = environment.setting(place.seed, weights)
             found = made.to(self.machine.device, self.dtype)
             return found, state(*_models(found))
 
@@ -65,7 +67,8 @@ class Desk:
     def samples(self, place: Place, block: Block) -> Samples:
         def make() -> Samples:
             environment = self.component("environments", place.environment)
-            made: Samples = environment.sample(block.indices, place.data_seed)
+            with lent():
+                made: Samples = environment.sample(block.indices, place.data_seed)
             return made.to(self.machine.device, self.dtype)
 
         return self._keep(("samples", str(place.environment), place.data_seed, block), make)

@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.core.errors import AssayError
 from assay.core.evidence import Evidence
+from assay.core.global_streams import lent
 from assay.core.protocols import Preparing, Probing
 from assay.core.query import Query
 from assay.core.records import Kind, Record
@@ -70,7 +71,9 @@ def _model(job: ModelJob, desk: Desk) -> Made:
     environment = desk.component("environments", job.place.environment)
 
     def made() -> Arrays:
-        return _unless_changed(numpy_arrays(environment.train(job.place.seed)), job.key, job.now)
+        with lent():
+            trained = environment.train(job.place.seed)
+        return _unless_changed(numpy_arrays(trained), job.key, job.now)
 
     weights = models.fetch(job.key, made)
     return Made(weights, {"environment": str(job.place.environment), "seed": job.place.seed})

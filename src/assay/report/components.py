@@ -56,7 +56,7 @@ class Component:
     def changed(self, name: str, value: Any) -> bool:
         """Is this not the parameter's default?"""
         defaults = {param["name"]: param["default"] for param in self.card["params"]}
-        return name not in defaults or _jsonable(value) != defaults[name]
+        return name not in defaults or _jsonable(value) != _jsonable(defaults[name])
 
     @property
     def asks(self) -> str:

@@ -102,7 +102,6 @@ def _templates() -> Environment:
 def _filters() -> Mapping[str, Any]:
     return {
         "num": lambda value: words.number(value).replace("-", "−"),
-        "rank": words.rank,
         "seconds": words.seconds,
         "share": words.share,
         "counted": words.counted,

@@ -12,13 +12,14 @@ from assay.report.components import Component, by_label
 from assay.report.promises import Said
 from assay.report.reading import Reading
 from assay.stats.faithfulness import Verdict
+from assay.stats.ranks import place
 
 
 @dataclass(frozen=True)
 class Column:
     metric: Component
     axis: Axis | None
-    best: float | None  # the leading rank: ties share it
+    ranks: tuple[float, ...]  # of all that have one; ties share their average
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Entry:
     cell: Cell
     bar: Bar | None
     best: bool
+    place: str = ""  # 1, or "1 =" where several share it; empty for what is not ranked
 
 
 @dataclass(frozen=True)
@@ -92,11 +94,13 @@ def _standing(reading: Reading, board: Board, environment: Component) -> Standin
 
 def _column(board: Board, metric: Component) -> Column:
     cells = [line.cells[metric.label] for line in board.lines]
-    return Column(metric, scale(cells), min((cell.rank for cell in cells if cell.rank is not None), default=None))
+    return Column(metric, scale(cells), tuple(cell.rank for cell in cells if cell.rank is not None))
 
 
 def _entry(cell: Cell, column: Column) -> Entry:
-    return Entry(cell, bar(cell, column.axis), cell.rank is not None and cell.rank == column.best)
+    if cell.rank is None:
+        return Entry(cell, bar(cell, column.axis), best=False)
+    return Entry(cell, bar(cell, column.axis), cell.rank == min(column.ranks), place(cell.rank, column.ranks))
 
 
 def _unbeaten(columns: tuple[Column, ...], rows: tuple[Row, ...]) -> Iterator[Unbeaten]:

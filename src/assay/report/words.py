@@ -18,11 +18,6 @@ def span(low: float, high: float) -> str:
     return f"[{number(low)}, {number(high)}]"
 
 
-def rank(value: float) -> str:
-    """Ties share their average rank, so a rank may end in a half, or in thirds when it is a mean."""
-    return f"{value:.1f}".removesuffix(".0")
-
-
 def share(value: float) -> str:
     """A percentage with two digits."""
     percent = 100 * value

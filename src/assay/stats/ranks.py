@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,12 @@ def _without_rounding(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     found = np.empty_like(numbers)
     found[order] = ordered[np.maximum.accumulate(np.where(begins, np.arange(len(ordered)), 0))]
     return found
+
+
+def place(rank: float, column: Sequence[float]) -> str:
+    """The place behind a rank among all ranks of its column: "1", or "1 =" for those that share it."""
+    tied = column.count(rank)
+    return f"{rank - (tied - 1) / 2:.0f}{' =' if tied > 1 else ''}"
 
 
 def mean_ranks(per_column: Mapping[str, Mapping[str, float | None]]) -> dict[str, float | None]:

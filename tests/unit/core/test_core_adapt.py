@@ -19,6 +19,10 @@ def query(readout="logit"):
     return ask(mlp(), data(3, 6), readout, baseline=0.25)
 
 
+def blind(asked):
+    return replace(asked, setting=replace(asked.setting, differentiable=False))
+
+
 @pytest.mark.parametrize("readout", ["logit", "probability"])
 def test_a_captum_class_is_asked_our_question(readout):
     asked = query(readout)
@@ -49,6 +53,39 @@ def test_a_plain_callable_gets_model_inputs_and_targets():
     assert torch.equal(seen["inputs"], asked.x)
     assert seen["targets"].tolist() == [0, 1, 2]
     torch.testing.assert_close(seen["model"](asked.x).sum(dim=1), torch.ones(3))  # the readout is in the model
+
+
+@pytest.mark.parametrize("readout", ["logit", "probability", "margin"])
+def test_the_model_that_others_get_is_in_evaluation_mode(readout):
+    training = []
+
+    def method(model, inputs, targets):
+        training.extend(name for name, module in model.named_modules() if module.training)
+        return inputs
+
+    attribute(CallableMethod(method), query(readout))
+    assert not training
+
+
+def backward(model, inputs, targets):
+    inputs.requires_grad_()
+    model(inputs).gather(1, targets[:, None]).sum().backward()
+    return inputs.grad
+
+
+def test_a_plain_callable_that_takes_gradients_does_not_apply_where_there_are_none():
+    asked = query()
+    torch.testing.assert_close(attribute(CallableMethod(backward), asked), asked.gradient(asked.x))
+    with pytest.raises(NotApplicable, match="needs gradients, and this model has none"):
+        attribute(CallableMethod(backward), blind(asked))
+
+
+def test_a_plain_callable_says_itself_that_it_does_not_apply():
+    def method(model, inputs, targets):
+        raise NotApplicable("needs images")
+
+    with pytest.raises(NotApplicable, match="needs images"):
+        attribute(CallableMethod(method), query())
 
 
 def test_a_function_of_a_query_gets_the_query():
@@ -99,17 +136,27 @@ def test_what_can_be_no_component_is_told(kind, thing):
         adapt(kind, "m:x", thing, {})
 
 
-def test_a_captum_gradient_needs_a_model_with_gradients():
-    asked = query()
-    blind = replace(asked, setting=replace(asked.setting, differentiable=False))
+@pytest.mark.parametrize("name", ["Saliency", "IntegratedGradients", "DeepLift", "GuidedBackprop", "LRP"])
+def test_a_captum_gradient_needs_a_model_with_gradients(name):
     with pytest.raises(NotApplicable, match="needs gradients"):
-        attribute(CaptumMethod(captum.attr.Saliency), blind)
+        attribute(CaptumMethod(getattr(captum.attr, name)), blind(query()))
 
 
-def test_a_captum_perturbation_needs_none():
-    asked = query()
-    blind = replace(asked, setting=replace(asked.setting, differentiable=False))
-    assert attribute(CaptumMethod(captum.attr.FeatureAblation), blind).shape == (3, 6)
+@pytest.mark.parametrize("name", ["FeatureAblation", "ShapleyValueSampling"])
+def test_a_captum_perturbation_needs_none(name):
+    assert attribute(CaptumMethod(getattr(captum.attr, name)), blind(query())).shape == (3, 6)
+
+
+def test_a_class_in_captum_s_shape_needs_what_it_uses():
+    class Theirs:
+        def __init__(self, model):
+            self.model = model
+
+        def attribute(self, inputs, target):
+            with torch.no_grad():
+                return inputs * self.model(inputs).gather(1, target[:, None])
+
+    assert attribute(CaptumMethod(Theirs), blind(query())).shape == (3, 6)
 
 
 @pytest.mark.parametrize(

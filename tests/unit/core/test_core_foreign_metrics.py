@@ -150,7 +150,7 @@ def test_what_is_no_number_is_said(result):
 
 
 def trial() -> Trial:
-    setting = Setting(nn.Linear(2, 2), Columns.plain(2), "table", Question("logit", 1.0, "zero", "label"))
+    setting = Setting(nn.Linear(2, 2).eval(), Columns.plain(2), "table", Question("logit", 1.0, "zero", "label"))
     samples = Samples(X, torch.tensor([0, 1]), None, (0, 1))
     return Trial(Scene(setting, samples, setting.question, samples.label, ("here",)), 10 * X)
 
@@ -160,6 +160,14 @@ def test_it_judges_a_trial_like_any_other():
     assert isinstance(evidence, Evidence)
     assert evidence["value"].tolist() == [30.0, 70.0]
     assert evidence.defined.all()
+
+
+def test_a_metric_that_wants_a_model_in_evaluation_mode_gets_one():
+    def strict(model, x, y, a):
+        assert not [name for name, module in model.named_modules() if module.training]
+        return [1.0] * len(x)
+
+    assert foreign_metric("it", strict, {})(trial())["value"].tolist() == [1.0, 1.0]
 
 
 def test_one_number_for_all_samples_does_not_apply_to_a_trial():

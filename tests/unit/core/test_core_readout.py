@@ -86,3 +86,19 @@ def test_the_model_is_shared_and_not_copied():
 def test_a_temperature_that_cannot_be_applied_is_not_ignored():
     with pytest.raises(NotApplicable):
         readout(Question("probability", 2.0), "probabilities")
+
+
+@pytest.mark.parametrize("question", [Question("logit"), Question("probability", 2.0), Question("margin")], ids=str)
+def test_everything_around_the_model_is_in_evaluation_mode_and_the_model_as_it_was(question):
+    whole = asked(nn.Linear(2, 2).eval(), question)
+    assert not [name for name, module in whole.named_modules() if module.training]
+    assert asked(nn.Linear(2, 2), question).model.training
+
+
+def test_a_model_without_gradients_answers_and_says_so_to_whoever_asks_for_one():
+    blind = asked(nn.Linear(2, 2).requires_grad_(False), Question("logit"), differentiable=False)
+    x = torch.ones(1, 2, requires_grad=True)
+    assert torch.equal(blind(x), blind.model(x))
+    assert not blind(x.detach()).requires_grad
+    with pytest.raises(NotApplicable, match="needs gradients, and this model has none"):
+        torch.autograd.grad(blind(x).sum(), x)

@@ -152,6 +152,8 @@ def test_a_call_of_import_by_keyword_is_only_a_name():
 def test_positional_parameters_are_told_to_have_names():
     with pytest.raises(SpecError, match=r"parameters need names, as in f\(param=value\)"):
         Spec.parse("f(1)")
+    with pytest.raises(SpecError, match=r"parameters need names, as in m:f\(param=value\)"):
+        Spec.parse("m:f(1)")
 
 
 @quick

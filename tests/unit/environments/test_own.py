@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -123,6 +124,20 @@ def test_a_model_in_a_module_stays_as_it_is(mine, tmp_path) -> None:
     assert net.weight.requires_grad
     assert net.weight.dtype == torch.float64
     assert not (net.weight == 5).any()
+
+
+def test_the_numbers_of_files_are_taken_in_the_format_that_is_asked_for(mine, tmp_path) -> None:
+    third = torch.full((2, 3), 1 / 3, dtype=torch.float64)
+    save_file({"weight": third, "bias": torch.zeros(2).double()}, tmp_path / "w.safetensors")
+    x = 1.7e9 + np.arange(12.0).reshape(4, 3)
+    np.savez(tmp_path / "times.npz", x=x, reference_x=x)
+    made = mine("mine_exact", "def net(): return nn.Linear(3, 2)", weights=str(tmp_path / "w.safetensors"))
+    for kind in (np.float32, np.float64):
+        own = replace(made, data=str(tmp_path / "times.npz"), dtype=np.dtype(kind).name)
+        setting = own.setting(0, {})
+        assert np.array_equal(setting.model.weight.numpy(), third.numpy().astype(kind))
+        assert np.array_equal(own.sample(range(4), 0).x.numpy(), x.astype(kind))
+        assert np.array_equal(setting.reference.x.numpy(), x.astype(kind))
 
 
 RANDOM = """

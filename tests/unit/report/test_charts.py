@@ -12,7 +12,7 @@ from assay.report.axes import Axis, apart, nice, widened
 from assay.report.board import Cell
 from assay.report.charts import COLOURS, Stroke, bar, dots, lines, scale, strokes
 from assay.report.components import Component
-from assay.report.words import counted, listed, number, rank, seconds, slug
+from assay.report.words import counted, listed, number, seconds, slug
 
 ends = st.tuples(*[st.floats(-1e6, 1e6, allow_nan=False)] * 2).map(sorted)
 
@@ -117,7 +117,6 @@ def test_numbers_never_round_to_nothing(value: float, text: str) -> None:
 
 def test_words() -> None:
     assert [seconds(value) for value in (2.5, 0.0123, 0.0999, 5e-6, 0.0)] == ["2.5 s", "12 ms", "100 ms", "5 µs", "0 s"]
-    assert [rank(value) for value in (1.0, 2.5, 10 / 3)] == ["1", "2.5", "3.3"]
     assert [counted(value, "seed") for value in (0, 1, 2)] == ["0 seeds", "1 seed", "2 seeds"]
     assert [listed(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
     assert slug("Größe <script>/../x") == "groe-script-x"

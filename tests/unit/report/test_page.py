@@ -139,6 +139,18 @@ def test_the_best_of_each_column_is_bold_and_only_the_best(html: str) -> None:
     assert best == [0.811, 0.811, 0.311]  # lower is better for the last metric
 
 
+def test_those_that_tie_share_a_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(made.LEVEL, "grad_cam", made.LEVEL["gradient"])
+    tied = Store.open(tmp_path / "tied", sync=False)
+    made.Builder(tied).run()
+    text = page(tied, tmp_path / "report").read_text(encoding="utf-8")
+    shapes = re.split(r'<h3 id="board-\d+">', section(text, "boards"))[1]
+    rows = re.findall(r"<tr[^>]*><th scope=.row.>.*?</tr>", shapes, re.DOTALL)
+    f1 = [re.findall(r">#([^<]*)<", row)[:1] for row in rows]
+    assert f1 == [["1 ="], ["1 ="], ["3"], ["4"], []]  # the last has failed
+    assert [row.count('class="best"') for row in rows][:2] == [2, 2]
+
+
 def test_intervals_of_a_column_are_drawn_on_one_scale(html: str) -> None:
     shapes = re.split(r'<h3 id="board-\d+">', section(html, "boards"))[1]
     drawn = re.findall(r'class="value">([\d.]+)<.*?<circle cx="([\d.]+)"', shapes, re.DOTALL)

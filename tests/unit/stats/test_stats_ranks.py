@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.stats.ranks import mean_ranks, ranks
+from assay.stats.ranks import mean_ranks, place, ranks
 
 quick = settings(max_examples=60, deadline=None, derandomize=True)
 tables = st.dictionaries(st.sampled_from("abcdef"), st.none() | st.integers(-3, 3).map(float), max_size=6)
@@ -23,6 +23,21 @@ def test_a_rank_is_one_plus_the_better_plus_half_of_the_equal(values, higher):
         better = sum(other > value if higher else other < value for other in others)
         equal = sum(other == value for other in others)
         assert found[name] == 1 + better + equal / 2
+
+
+@quick
+@given(tables, st.booleans())
+def test_a_place_is_one_plus_the_better_and_says_whether_it_is_shared(values, higher):
+    found = {name: rank for name, rank in ranks(values, higher).items() if rank is not None}
+    for name, rank in found.items():
+        better = sum(values[other] > values[name] if higher else values[other] < values[name] for other in found)
+        shared = sum(values[other] == values[name] for other in found) > 1
+        assert place(rank, tuple(found.values())) == f"{1 + better}{' =' if shared else ''}"
+
+
+def test_known_places():
+    assert [place(rank, (1.5, 1.5, 3.0)) for rank in (1.5, 3.0)] == ["1 =", "3"]
+    assert place(2.0, (2.0, 2.0, 2.0)) == "1 ="
 
 
 def test_known_ranks():

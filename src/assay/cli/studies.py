@@ -1,0 +1,98 @@
+"""``assay show`` of a study: what it runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from assay.core.registry import card
+from assay.report.components import Component
+from assay.study.grid import cells
+from assay.study.shelf import find, shelf
+from assay.study.study import Entry, Study
+
+
+def named_study(text: str) -> Study | None:
+    """The study of this name or path; None for what can only be a component."""
+    key = text.removeprefix("studies/").removesuffix(".toml")
+    name = text.partition("(")[0]
+    if key in shelf() or Path(text).suffix == ".toml" or ("/" in name and ":" not in name):
+        return find(text)
+    return None
+
+
+def show_study(text: str, study: Study, as_json: bool) -> None:
+    """``text`` is how it was called."""
+    if as_json:
+        found = {**study.to_json(), "kind": "studies", "name": _name(text, study), "blocks": _blocks(study)}
+        typer.echo(json.dumps(found, indent=2))
+    else:
+        _print(text, study)
+
+
+def _print(text: str, study: Study) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console()
+    console.print(f"[bold]{escape(_name(text, study))}[/bold]  (study)\n")
+    console.print(study.title or "It has no title.", markup=False, highlight=False)
+    sizes = [f"{entry.samples} in blocks of {entry.block}" for entry in study.environments]
+    _print_entries(console, "environments", study.environments, ("samples", sizes))
+    _print_entries(console, "methods", study.methods, ("question", [_asked(entry) for entry in study.methods]))
+    _print_entries(console, "metrics", study.metrics)
+    data = "" if study.data_seed is None else f"; the samples are those of seed {study.data_seed}"
+    console.print(f"\n[dim]seeds:[/dim] {', '.join(map(str, study.seeds))}{data}", highlight=False)
+    for test in study.to_json()["faithfulness"]:
+        told = ", ".join(f"{name} {_listed(value)}" for name, value in test.items() if value not in (None, [], {}))
+        console.print(f"[dim]faithfulness test:[/dim] {escape(told)}", highlight=False)
+    console.print(f"\n[bold]{_blocks(study):,} blocks of attributions[/bold]", highlight=False)
+
+
+def _name(text: str, study: Study) -> str:
+    """As ``assay ls`` lists it."""
+    key = text.removeprefix("studies/").removesuffix(".toml")
+    return key if key in shelf() else study.name
+
+
+def _blocks(study: Study) -> int:
+    return sum(len(cell.blocks) for cell in cells(study))
+
+
+def _asked(entry: Entry) -> str:
+    told = ", ".join(f"{name} {value}" for name, value in entry.question.to_json().items() if value is not None)
+    return told or "as the environment asks"
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _print_entries(console: Any, kind: str, entries: tuple[Entry, ...], more: tuple[str, list[str]] = ("", [])) -> None:
+    """Labels, specs without defaults where they say more than the label, and one column of the kind's own."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    heads = [kind[:-1], "spec", more[0], "only on"]
+    specs = [_short(kind, entry) for entry in entries]
+    columns = [
+        [entry.label for entry in entries],
+        ["" if spec == entry.label else spec for entry, spec in zip(entries, specs, strict=True)],
+        more[1],
+        [", ".join(entry.only) for entry in entries],
+    ]
+    kept = [(head, column) for head, column in zip(heads, columns, strict=True) if any(column)]
+    table = Table(title=kind, title_justify="left", box=None)
+    for head, _ in kept:
+        table.add_column(head, overflow="fold")
+    for row in zip(*(column for _, column in kept), strict=True):
+        table.add_row(*map(escape, row))
+    console.print()
+    console.print(table)
+
+
+def _short(kind: str, entry: Entry) -> str:
+    return Component(kind, 0, entry.label, entry.spec, card(kind, entry.spec.name).to_json(), {}).short
