@@ -21,6 +21,7 @@ from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, mean_score
 from assay.core.machine import Machine
 from assay.core.numbers import state
+from assay.core.promises import promised_range
 from assay.core.protocols import Probing
 from assay.core.query import Query
 from assay.core.question import Question
@@ -44,10 +45,12 @@ class Judged:
     metric: str
     status: str  # ok, skipped or failed
     value: float | None = None  # None: defined on no sample
-    low: float | None = None  # of the 95 % bootstrap interval over the samples
+    low: float | None = None  # of the 95 % interval over the samples; None: there is none
     high: float | None = None
     count: int = 0  # samples
     defined: int = 0  # of these, how many the value rests on
+    per_seed: tuple[float | None, ...] = ()  # the value again: a model of one's own is one draw
+    basis: str = ""  # what the interval is over: samples; equal: all of them have the same value, so there is none
     reason: str = ""  # for skipped and failed
     traceback: str = ""  # for failed
     evidence: Evidence | None = None  # per sample: rows "value", "defined", and the metric's own
@@ -81,7 +84,7 @@ class Evaluation:
         """One row per method and metric."""
         import pandas as pd
 
-        names = ("method", "metric", "status", "value", "low", "high", "count", "defined", "reason")
+        names = ("method", "metric", "status", "value", "low", "high", "count", "defined", "basis", "reason")
         return pd.DataFrame([{name: getattr(cell, name) for name in names} for cell in self.cells])
 
     def __repr__(self) -> str:
@@ -174,7 +177,10 @@ class _Judge:
         given = trial(self.metric, method, query, scene, attribution, self._probe)
         evidence: Evidence = self.metric(given)
         reduce = getattr(self.metric, "reduce", mean_score)
-        score, found = reduce(evidence), interval([evidence], reduce)
+        score, found = (
+            reduce(evidence),
+            interval([evidence], reduce, draws_model=False, bounds=promised_range(self.metric)),
+        )
         if found is None:
             return Judged(name, self.name, "ok", count=len(evidence), evidence=evidence)
         return Judged(
@@ -186,6 +192,8 @@ class _Judge:
             found.high,
             found.count,
             found.defined,
+            found.per_seed,
+            found.basis,
             evidence=evidence,
             curve=score.curve,
         )

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from assay.check import maps
-from assay.check.declared import invariant, keeps
+from assay.check.declared import invariant
 from assay.check.fault import Fault, Unanswered
 from assay.check.judges import Answer, ForeignJudge, Judge, OwnJudge
 from assay.check.maps import random
@@ -21,6 +21,7 @@ from assay.check.rungs import Rung, ladder
 from assay.core.errors import NotApplicable
 from assay.core.foreign_metrics import ForeignMetric
 from assay.core.global_streams import seeded
+from assay.core.promises import keeps
 
 SEEDS = 8  # draws of a metric that draws: by chance, 8 and 8 are apart in 1 of 6435 comparisons
 CLOSE = 1e-4  # relative and absolute: answers of float32 models, through a correlation

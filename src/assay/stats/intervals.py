@@ -1,29 +1,35 @@
-"""Bootstrap intervals in two levels: seeds are drawn with replacement, then samples within each drawn seed.
+"""Intervals that cover: 95 % of them should hold what the value would be with endlessly many draws.
 
-A metric is applied to resampled rows *before* it is reduced, so that set-level metrics (accuracies, curves) get
-intervals by the same rule as means.
-
-Percentile intervals from few seeds are too narrow where seeds differ as much as samples do, and more samples per seed
-make it worse: give ten seeds or more where that matters. One defined sample gives a point.
+What is drawn together is one unit. Where a seed draws a model, the seed is the unit; where it draws samples only, the
+sample is. ``docs/intervals.md`` has the rule, its reasons, and how often its intervals cover, as ``stats/coverage.py``
+prints it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import betaincinv, stdtrit
 
 from assay.core.evidence import Array, Evidence, Reduce, Score, mean_score
+from assay.stats.ranks import ROUNDING
 
-RESAMPLES = 1000
+RULE = 2  # raised when other intervals come out: part of a score's key
 LEVEL = 0.95
+RESAMPLES = 1000  # where a metric has no value per sample
+FEWEST = 3  # seeds whose spread says something
+UNBOUNDED = 1e300  # a range as wide as this has no upper end
+
+Numbers = npt.NDArray[np.float64]
+Limits = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A value with its percentile interval; ``low`` and ``high`` are None when no resample defines it."""
+    """A value with its interval; ``low`` and ``high`` are None where there is none."""
 
     value: float
     low: float | None
@@ -31,27 +37,166 @@ class Interval:
     per_seed: tuple[float | None, ...]
     count: int  # samples over all seeds
     defined: int  # of these, how many the value rests on
+    basis: str  # seeds, samples, draw (samples of one draw of the model), two (seeds), equal, or "": none was found
+
+
+@dataclass(frozen=True, eq=False)
+class _Seeds:
+    """The seeds in which a value is defined."""
+
+    evidence: Sequence[Evidence]
+    values: Numbers  # the score of each
+    sample: Sequence[npt.NDArray[np.int64]]  # of each row of evidence, the number of its sample, in all seeds the same
+    means: bool  # whether a score is the mean of values that samples have
+    bounds: Limits | None
+
+    @property
+    def samples(self) -> int:
+        return 1 + max(int(numbers.max()) for numbers in self.sample)
+
+    @property
+    def repeat(self) -> bool:
+        """Whether a sample is in several seeds."""
+        return sum(map(len, self.sample)) > self.samples
 
 
 def interval(
-    per_seed: Sequence[Evidence], reduce: Reduce = mean_score, resamples: int = RESAMPLES, seed: int = 0
+    per_seed: Sequence[Evidence],
+    reduce: Reduce = mean_score,
+    draws_model: bool = True,
+    bounds: Limits | None = None,
+    who: Sequence[Sequence[Hashable]] | None = None,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
 ) -> Interval | None:
-    """The mean over seeds of the reduced value, with its interval; None when it is defined nowhere."""
+    """The mean over seeds of the reduced value, with its interval; None when it is defined nowhere.
+
+    ``bounds`` is the range that the metric promises. ``who`` has what tells samples from one another, seed by seed;
+    None: no two are the same.
+    """
     scores = [reduce(evidence) for evidence in per_seed]
-    found = [None if score.value is None else float(score.value) for score in scores]
-    values = [value for value in found if value is not None]
-    if not values:
+    found = tuple(None if score.value is None else float(score.value) for score in scores)
+    known = [index for index, value in enumerate(found) if value is not None]
+    if not known:
         return None
+    values = np.array([found[index] for index in known], dtype=np.float64)
     if not np.isfinite(values).all():
         raise ValueError("the metric's reduce returned NaN or an infinite value; undefined is None")
-    rng = np.random.default_rng(seed)
-    if reduce is mean_score:
-        draws = _resampled_means(per_seed, resamples, rng)
+    evidence = [per_seed[index] for index in known]
+    names = who or [[(index, row) for row in range(len(rows))] for index, rows in enumerate(per_seed)]
+    sample, means = _numbered([names[index] for index in known]), _are_means(evidence, reduce, values)
+    seeds = _Seeds(evidence, values, sample, means, bounds)
+    if draws_model and len(known) > 1:
+        limits, basis = _over_seeds(seeds)
+    elif means:
+        limits, basis = _over_samples(seeds)
+    elif len(known) >= FEWEST and not seeds.repeat:
+        limits, basis = _over_seeds(seeds)
     else:
-        draws = np.array([_resampled(per_seed, reduce, rng) for _ in range(resamples)])
-    low, high = _bounds(draws)
+        limits, basis = _over_resamples(seeds, reduce, resamples, seed)
+    basis = "draw" if draws_model and basis == "samples" else basis
+    low, high = limits or (None, None)
     count, defined = sum(score.count for score in scores), sum(score.defined for score in scores)
-    return Interval(float(np.mean(values)), low, high, tuple(found), int(count), int(defined))
+    return Interval(float(values.mean()), low, high, found, int(count), int(defined), basis)
+
+
+def _over_seeds(seeds: _Seeds) -> tuple[Limits | None, str]:
+    if _equal(seeds.values):
+        return None, "equal"
+    if len(seeds.values) < FEWEST:
+        return None, "two"
+    units = np.concatenate([_own(evidence) for evidence in seeds.evidence]) if seeds.means else seeds.values
+    even = np.full(len(seeds.values), 1 / len(seeds.values))
+    trials = sum(int(evidence.defined.sum()) for evidence in seeds.evidence)
+    return _kept_within(_student(seeds.values, even), units, trials, seeds), "seeds"
+
+
+def _over_samples(seeds: _Seeds) -> tuple[Limits | None, str]:
+    """A sample that several seeds have is one unit: its mean over them, with its weight in the score."""
+    weight, total = np.zeros(seeds.samples), np.zeros(seeds.samples)
+    for evidence, numbers in zip(seeds.evidence, seeds.sample, strict=True):
+        own, place = _own(evidence), numbers[evidence.defined]
+        np.add.at(weight, place, 1 / (len(own) * len(seeds.values)))
+        np.add.at(total, place, own / (len(own) * len(seeds.values)))
+    units, weight = total[weight > 0] / weight[weight > 0], weight[weight > 0]
+    if _equal(units):
+        return None, "equal"
+    trials = 1 / float(np.square(weight).sum())
+    return _kept_within(_student(units, weight), units, trials, seeds), "samples"
+
+
+def _over_resamples(seeds: _Seeds, reduce: Reduce, resamples: int, seed: int) -> tuple[Limits | None, str]:
+    """Outer quantiles of values from samples drawn with replacement; one that several seeds have is drawn for all."""
+    random, draws = np.random.default_rng(seed), []
+    for _ in range(resamples):
+        times = np.bincount(random.integers(seeds.samples, size=seeds.samples), minlength=seeds.samples)
+        rows = [np.repeat(np.arange(len(numbers)), times[numbers]) for numbers in seeds.sample]
+        pairs = zip(seeds.evidence, rows, strict=True)
+        values = [reduce(evidence.take(picked)).value for evidence, picked in pairs if len(picked)]
+        known = [value for value in values if value is not None]
+        if known:
+            draws.append(float(np.mean(known)))
+    if not draws or _equal(np.array(draws)):
+        return None, "equal" if draws else ""
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return (float(low), float(high)), "samples"
+
+
+def _student(units: Numbers, weight: Numbers) -> Limits:
+    """Student's t around the weighted sum of the units."""
+    error = units.std(ddof=1) * np.sqrt(np.square(weight).sum())
+    half = stdtrit(len(units) - 1, (1 + LEVEL) / 2) * error
+    return float(weight @ units - half), float(weight @ units + half)
+
+
+def _kept_within(limits: Limits, units: Numbers, trials: float, seeds: _Seeds) -> Limits:
+    """Clipped to the promised range, and widened where at least half of the units lie on its ends.
+
+    There the spread that is seen says little about the spread there is. No mean of numbers within a range spreads more
+    than a share does, so that the interval for a share is wide enough.
+    """
+    if seeds.bounds is None:
+        return limits
+    (first, last), (low, high), value = seeds.bounds, limits, float(seeds.values.mean())
+    width, bounded = last - first, last - first < UNBOUNDED
+    slack = ROUNDING * (width if bounded else float(np.abs(units).max()))
+    if units.min() < first - slack or units.max() > last + slack:
+        return limits  # a promise that is not kept
+    if bounded and np.mean((units <= first + slack) | (units >= last - slack)) >= 0.5:
+        least, most = _share_limits((value - first) / width, trials)
+        low, high = min(low, first + least * width), max(high, first + most * width)
+    return min(max(low, first), value), max(min(high, last), value)
+
+
+def _share_limits(share: float, trials: float) -> Limits:
+    """Clopper and Pearson's interval for a share of so many trials; what was counted need not be whole."""
+    hits = min(max(share, 0.0), 1.0) * trials
+    misses, tail = trials - hits, (1 - LEVEL) / 2
+    low = float(betaincinv(hits, misses + 1, tail)) if hits > 0 else 0.0
+    return low, float(betaincinv(hits + 1, misses, 1 - tail)) if misses > 0 else 1.0
+
+
+def _numbered(names: Sequence[Sequence[Hashable]]) -> list[npt.NDArray[np.int64]]:
+    known: dict[Hashable, int] = {}
+    return [np.array([known.setdefault(name, len(known)) for name in row], dtype=np.int64) for row in names]
+
+
+def _are_means(per_seed: Sequence[Evidence], reduce: Reduce, values: Numbers) -> bool:
+    if reduce is mean_score:
+        return True
+    if not all("value" in evidence.rows and evidence.defined.any() for evidence in per_seed):
+        return False
+    return bool(np.allclose([_own(evidence).mean() for evidence in per_seed], values, rtol=1e-9, atol=0))
+
+
+def _own(evidence: Evidence) -> Numbers:
+    """The values of the samples that count."""
+    return evidence["value"][evidence.defined].astype(np.float64)
+
+
+def _equal(values: Numbers) -> bool:
+    """Up to rounding, as ranks have it."""
+    return bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
 
 
 def mean_curve(scores: Sequence[Score]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]] | None:
@@ -80,39 +225,3 @@ def mean_axis(scores: Sequence[Score], axis: Array) -> Array:
 def _everywhere(score: Score) -> npt.NDArray[np.bool_]:
     assert score.curve is not None
     return np.ones(len(score.curve), dtype=bool) if score.curve_defined is None else score.curve_defined
-
-
-def _bounds(draws: npt.NDArray[np.float64]) -> tuple[float | None, float | None]:
-    draws = draws[np.isfinite(draws)]
-    if len(draws) == 0:
-        return None, None
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
-
-
-def _resampled(per_seed: Sequence[Evidence], reduce: Reduce, rng: np.random.Generator) -> float:
-    picked = rng.integers(len(per_seed), size=len(per_seed))
-    values = []
-    for index in picked:
-        evidence = per_seed[index]
-        value = reduce(evidence.take(rng.integers(len(evidence), size=len(evidence)))).value
-        if value is not None:
-            values.append(value)
-    return float(np.mean(values)) if values else np.nan
-
-
-def _resampled_means(per_seed: Sequence[Evidence], resamples: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-    """The same as ``_resampled`` for means, all resamples at once."""
-    seeds = len(per_seed)
-    picked = rng.integers(seeds, size=(resamples, seeds))
-    means = np.full((resamples, seeds), np.nan)
-    for index, evidence in enumerate(per_seed):
-        at = np.nonzero(picked == index)  # every time this seed was drawn, its samples are drawn anew
-        rows = rng.integers(len(evidence), size=(len(at[0]), len(evidence)))
-        defined = evidence.defined[rows]
-        total = (evidence["value"].astype(np.float64)[rows] * defined).sum(axis=1)
-        count = defined.sum(axis=1)
-        means[at] = np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
-    known = np.isfinite(means)
-    total, count = np.where(known, means, 0).sum(axis=1), known.sum(axis=1)
-    return np.divide(total, count, out=np.full(resamples, np.nan), where=count > 0)  # type: ignore[no-any-return]
