@@ -29,6 +29,7 @@ from assay.core.registry import stream_name
 from assay.core.setting import Samples, Setting
 from assay.core.trial import Scene
 from assay.execute.trial import answer_within, fit, pose, trial
+from assay.report.words import bases, spread
 from assay.stats.intervals import interval
 
 if TYPE_CHECKING:
@@ -49,21 +50,20 @@ class Judged:
     high: float | None = None
     count: int = 0  # samples
     defined: int = 0  # of these, how many the value rests on
-    per_seed: tuple[float | None, ...] = ()  # the value again: a model of one's own is one draw
-    basis: str = ""  # what the interval is over: samples; equal: all of them have the same value, so there is none
     reason: str = ""  # for skipped and failed
     traceback: str = ""  # for failed
     evidence: Evidence | None = None  # per sample: rows "value", "defined", and the metric's own
     curve: Array | None = None
+    basis: str = ""  # what the interval is over: samples; "equal": they all have one value, so there is none
+    per_seed: tuple[float | None, ...] = ()  # the value once more: one model, one draw of samples
 
     def __str__(self) -> str:
         if self.status != "ok":
             return self.status
         if self.value is None:
             return "undefined"
-        span = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
-        part = f" {self.defined}/{self.count}" if self.defined < self.count else ""
-        return f"{self.value:.3f}{span}{part}"
+        part = f"{self.defined}/{self.count}" if self.defined < self.count else ""
+        return " ".join(text for text in (f"{self.value:.3f}", spread(self), part) if text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ class Evaluation:
         for cell in (cell for cell in self.cells if cell.reason):
             reasons.setdefault((cell.status, cell.method, cell.reason), []).append(cell.metric)
         trouble = (f"{status} {method} ({', '.join(by)}): {why}" for (status, method, why), by in reasons.items())
-        return "\n".join([*lines, *sorted(trouble)])
+        return "\n".join([*lines, *bases((cell.metric, cell) for cell in self.cells), *sorted(trouble)])
 
 
 def evaluate(
@@ -177,26 +177,11 @@ class _Judge:
         given = trial(self.metric, method, query, scene, attribution, self._probe)
         evidence: Evidence = self.metric(given)
         reduce = getattr(self.metric, "reduce", mean_score)
-        score, found = (
-            reduce(evidence),
-            interval([evidence], reduce, draws_model=False, bounds=promised_range(self.metric)),
-        )
+        score, bounds = reduce(evidence), promised_range(self.metric)
+        found = interval([evidence], reduce, draws_model=False, bounds=bounds)
         if found is None:
             return Judged(name, self.name, "ok", count=len(evidence), evidence=evidence)
-        return Judged(
-            name,
-            self.name,
-            "ok",
-            found.value,
-            found.low,
-            found.high,
-            found.count,
-            found.defined,
-            found.per_seed,
-            found.basis,
-            evidence=evidence,
-            curve=score.curve,
-        )
+        return Judged(name, self.name, "ok", **vars(found), evidence=evidence, curve=score.curve)
 
 
 def numbered(found: Iterable[tuple[Any, str]]) -> dict[str, Any]:

@@ -105,6 +105,7 @@ def _templates() -> Environment:
 def _filters() -> Mapping[str, Any]:
     return {
         "num": lambda value: words.number(value).replace("-", "−"),
+        "spread": lambda cell: words.spread(cell).replace("-", "−"),
         "rank": words.rank,
         "seconds": words.seconds,
         "share": words.share,

@@ -55,6 +55,7 @@ class Standing:
     rows: tuple[Row, ...]
     unbeaten: tuple[Unbeaten, ...]
     ceilings: Mapping[str, float]  # by metric label
+    notes: tuple[str, ...]  # about intervals
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def _standing(reading: Reading, board: Board, environment: Component) -> Standin
         Row(methods[line.method], tuple(_entry(line.cells[c.metric.label], c) for c in columns), line.mean_rank)
         for line in board.lines
     )
-    return Standing(environment, columns, rows, tuple(_unbeaten(columns, rows)), board.ceilings())
+    return Standing(environment, columns, rows, tuple(_unbeaten(columns, rows)), board.ceilings(), board.notes())
 
 
 def _column(board: Board, metric: Component) -> Column:

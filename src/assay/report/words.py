@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+
+class Uncertain(Protocol):
+    """A score, and what is known of its spread."""
+
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def per_seed(self) -> Sequence[float | None]: ...
+    @property
+    def basis(self) -> str: ...
 
 
 def number(value: float) -> str:
@@ -14,8 +28,46 @@ def number(value: float) -> str:
     return f"{value:.2e}"
 
 
-def span(low: float, high: float) -> str:
-    return f"[{number(low)}, {number(high)}]"
+def brief(value: float) -> str:
+    """Without the 0 before the point, where there is nothing else before it."""
+    text = f"{value:.3f}"
+    return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
+
+
+def spread(found: Uncertain, short: bool = False) -> str:
+    """The interval, or both values where there are two; else nothing."""
+    told = brief if short else number
+    if found.low is not None and found.high is not None:
+        ends = told(found.low), told(found.high)
+        return "–".join(ends) if short else f"[{', '.join(ends)}]"
+    if found.basis == "two":
+        return f"({' | '.join(told(value) for value in found.per_seed if value is not None)})"
+    return ""
+
+
+def bases(found: Iterable[tuple[str, Uncertain]]) -> Iterator[str]:
+    """What the intervals of some scores are over, and why some have none: a sentence each. Scores go by their metric,
+    which is named where intervals differ in it."""
+    metrics: dict[str, list[str]] = {}
+    seeds = 0
+    for metric, score in found:
+        metrics.setdefault(score.basis, []).append(metric)
+        seeds = max(seeds, len(score.per_seed))
+    over = [basis for basis in _OVER if basis in metrics]
+    for basis in over:
+        names = f"{listed(list(dict.fromkeys(metrics[basis])))}: " if len(over) > 1 else ""
+        yield f"{names}95 % intervals over {_OVER[basis].format(seeds=counted(seeds, 'seed'))}"
+    if "two" in metrics:
+        yield "two seeds draw two networks: both values, no interval"
+    if "equal" in metrics:
+        yield f"no interval: equal {f'in all {seeds} seeds' if seeds > 1 else 'on all samples'}"
+
+
+_OVER = {
+    "seeds": "{seeds}",
+    "samples": "samples",
+    "draw": "the samples of one draw: other draws of the network may differ",
+}
 
 
 def rank(value: float) -> str:

@@ -46,18 +46,22 @@ class _Seeds:
 
     evidence: Sequence[Evidence]
     values: Numbers  # the score of each
-    sample: Sequence[npt.NDArray[np.int64]]  # of each row of evidence, the number of its sample, in all seeds the same
     means: bool  # whether a score is the mean of values that samples have
     bounds: Limits | None
+    who: Sequence[Sequence[Hashable]] | None  # what tells the samples of all seeds from one another
 
-    @property
-    def samples(self) -> int:
-        return 1 + max(int(numbers.max()) for numbers in self.sample)
+    def numbered(self) -> tuple[int, list[npt.NDArray[np.int64]]]:
+        """How many samples there are, and for each row of evidence the number of its sample."""
+        if self.who is None:
+            ends = np.cumsum([len(evidence) for evidence in self.evidence])
+            return int(ends[-1]), np.split(np.arange(ends[-1]), ends[:-1])
+        known: dict[Hashable, int] = {}
+        numbers = [[known.setdefault(name, len(known)) for name in names] for names in self.who]
+        return len(known), [np.array(row, dtype=np.int64) for row in numbers]
 
-    @property
     def repeat(self) -> bool:
         """Whether a sample is in several seeds."""
-        return sum(map(len, self.sample)) > self.samples
+        return self.numbered()[0] < sum(len(evidence) for evidence in self.evidence)
 
 
 def interval(
@@ -83,14 +87,13 @@ def interval(
     if not np.isfinite(values).all():
         raise ValueError("the metric's reduce returned NaN or an infinite value; undefined is None")
     evidence = [per_seed[index] for index in known]
-    names = who or [[(index, row) for row in range(len(rows))] for index, rows in enumerate(per_seed)]
-    sample, means = _numbered([names[index] for index in known]), _are_means(evidence, reduce, values)
-    seeds = _Seeds(evidence, values, sample, means, bounds)
+    means, names = _are_means(evidence, reduce, values), None if who is None else [who[index] for index in known]
+    seeds = _Seeds(evidence, values, means, bounds, names)
     if draws_model and len(known) > 1:
         limits, basis = _over_seeds(seeds)
     elif means:
         limits, basis = _over_samples(seeds)
-    elif len(known) >= FEWEST and not seeds.repeat:
+    elif len(known) >= FEWEST and not seeds.repeat():
         limits, basis = _over_seeds(seeds)
     else:
         limits, basis = _over_resamples(seeds, reduce, resamples, seed)
@@ -113,9 +116,10 @@ def _over_seeds(seeds: _Seeds) -> tuple[Limits | None, str]:
 
 def _over_samples(seeds: _Seeds) -> tuple[Limits | None, str]:
     """A sample that several seeds have is one unit: its mean over them, with its weight in the score."""
-    weight, total = np.zeros(seeds.samples), np.zeros(seeds.samples)
-    for evidence, numbers in zip(seeds.evidence, seeds.sample, strict=True):
-        own, place = _own(evidence), numbers[evidence.defined]
+    count, numbers = seeds.numbered()
+    weight, total = np.zeros(count), np.zeros(count)
+    for evidence, number in zip(seeds.evidence, numbers, strict=True):
+        own, place = _own(evidence), number[evidence.defined]
         np.add.at(weight, place, 1 / (len(own) * len(seeds.values)))
         np.add.at(total, place, own / (len(own) * len(seeds.values)))
     units, weight = total[weight > 0] / weight[weight > 0], weight[weight > 0]
@@ -127,12 +131,11 @@ def _over_samples(seeds: _Seeds) -> tuple[Limits | None, str]:
 
 def _over_resamples(seeds: _Seeds, reduce: Reduce, resamples: int, seed: int) -> tuple[Limits | None, str]:
     """Outer quantiles of values from samples drawn with replacement; one that several seeds have is drawn for all."""
-    random, draws = np.random.default_rng(seed), []
-    for _ in range(resamples):
-        times = np.bincount(random.integers(seeds.samples, size=seeds.samples), minlength=seeds.samples)
-        rows = [np.repeat(np.arange(len(numbers)), times[numbers]) for numbers in seeds.sample]
-        pairs = zip(seeds.evidence, rows, strict=True)
-        values = [reduce(evidence.take(picked)).value for evidence, picked in pairs if len(picked)]
+    (count, numbers), draws = seeds.numbered(), []
+    for times in np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), resamples):
+        rows = (np.arange(len(number)).repeat(times[number]) for number in numbers)
+        drawn = [evidence.take(picked) for evidence, picked in zip(seeds.evidence, rows, strict=True) if len(picked)]
+        values = [reduce(evidence).value for evidence in drawn]
         known = [value for value in values if value is not None]
         if known:
             draws.append(float(np.mean(known)))
@@ -174,11 +177,6 @@ def _share_limits(share: float, trials: float) -> Limits:
     misses, tail = trials - hits, (1 - LEVEL) / 2
     low = float(betaincinv(hits, misses + 1, tail)) if hits > 0 else 0.0
     return low, float(betaincinv(hits + 1, misses, 1 - tail)) if misses > 0 else 1.0
-
-
-def _numbered(names: Sequence[Sequence[Hashable]]) -> list[npt.NDArray[np.int64]]:
-    known: dict[Hashable, int] = {}
-    return [np.array([known.setdefault(name, len(known)) for name in row], dtype=np.int64) for row in names]
 
 
 def _are_means(per_seed: Sequence[Evidence], reduce: Reduce, values: Numbers) -> bool:
