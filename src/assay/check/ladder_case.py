@@ -42,10 +42,8 @@ class Promises:
     @classmethod
     def of(cls, metric: Any) -> Promises:
         """As declared."""
-        if isinstance(metric, ForeignMetric):
-            facts = dict(metric.facts)
-        else:
-            facts = {name: getattr(metric, name) for name in dir(type(metric)) if not name.startswith("_")}
+        foreign, names = isinstance(metric, ForeignMetric), [name for name in dir(type(metric)) if name[0] != "_"]
+        facts = dict(metric.facts) if foreign else {name: getattr(metric, name) for name in names}
         zero = facts.get("canvas", "zero") in ("zero", "true", 0)  # the baseline that exact attributions are about
         exact = zero and bool(facts.get("exact_on_linear", False)) and keeps(metric, "exact")
         best = exact or (zero and bool(facts.get("best_on_linear", False)))
@@ -53,8 +51,8 @@ class Promises:
             higher=facts.get("higher_is_better"),
             ideal=float(facts["ideal"]) if exact and "ideal" in facts else None,
             best=best,
-            prefers=isinstance(metric, ForeignMetric) or best or "truth" in facts.get("needs", ()),
-            invariant=tuple(facts.get("invariant", ())) if isinstance(metric, ForeignMetric) else invariant(metric),
+            prefers=foreign or best or "truth" in facts.get("needs", ()),
+            invariant=tuple(facts.get("invariant", ())) if foreign else invariant(metric),
             kinds=tuple(facts.get("kinds", ("image", "table"))),
         )
 

@@ -58,7 +58,7 @@ def bases(found: Iterable[tuple[str, Uncertain]]) -> Iterator[str]:
         names = f"{listed(list(dict.fromkeys(metrics[basis])))}: " if len(over) > 1 else ""
         yield f"{names}95 % intervals over {_OVER[basis].format(seeds=counted(seeds, 'seed'))}"
     if "two" in metrics:
-        yield "two seeds draw two networks: both values, no interval"
+        yield "two seeds draw two models: both values, no interval"
     if "equal" in metrics:
         yield f"no interval: equal {f'in all {seeds} seeds' if seeds > 1 else 'on all samples'}"
 
@@ -66,7 +66,7 @@ def bases(found: Iterable[tuple[str, Uncertain]]) -> Iterator[str]:
 _OVER = {
     "seeds": "{seeds}",
     "samples": "samples",
-    "draw": "the samples of one draw: other draws of the network may differ",
+    "draw": "the samples of one draw: other draws of the model may differ",
 }
 
 

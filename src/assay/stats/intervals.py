@@ -142,7 +142,8 @@ def _over_resamples(seeds: _Seeds, reduce: Reduce, resamples: int, seed: int) ->
     if not draws or _equal(np.array(draws)):
         return None, "equal" if draws else ""
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return (float(low), float(high)), "samples"
+    limits = _kept_within((float(low), float(high)), seeds.values, count, seeds)
+    return (None, "equal") if _equal(np.array(limits)) else (limits, "samples")
 
 
 def _student(units: Numbers, weight: Numbers) -> Limits:
