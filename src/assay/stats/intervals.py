@@ -21,7 +21,6 @@ RULE = 2  # raised when other intervals come out: part of a score's key
 LEVEL = 0.95
 RESAMPLES = 1000  # where a metric has no value per sample
 FEWEST = 3  # seeds whose spread says something
-UNBOUNDED = 1e300  # a range as wide as this has no upper end
 
 Numbers = npt.NDArray[np.float64]
 Limits = tuple[float, float]
@@ -108,10 +107,12 @@ def _over_seeds(seeds: _Seeds) -> tuple[Limits | None, str]:
         return None, "equal"
     if len(seeds.values) < FEWEST:
         return None, "two"
-    units = np.concatenate([_own(evidence) for evidence in seeds.evidence]) if seeds.means else seeds.values
-    even = np.full(len(seeds.values), 1 / len(seeds.values))
-    trials = sum(int(evidence.defined.sum()) for evidence in seeds.evidence)
-    return _kept_within(_student(seeds.values, even), units, trials, seeds), "seeds"
+    limits = _student(seeds.values, np.full(len(seeds.values), 1 / len(seeds.values)))
+    if not seeds.means:
+        return _within(limits, seeds.values, seeds.bounds), "seeds"
+    samples = np.concatenate([_own(evidence) for evidence in seeds.evidence])
+    limits = _over_a_pile(limits, samples, len(samples), float(seeds.values.mean()))
+    return _within(limits, samples, seeds.bounds), "seeds"
 
 
 def _over_samples(seeds: _Seeds) -> tuple[Limits | None, str]:
@@ -126,7 +127,8 @@ def _over_samples(seeds: _Seeds) -> tuple[Limits | None, str]:
     if _equal(units):
         return None, "equal"
     trials = 1 / float(np.square(weight).sum())
-    return _kept_within(_student(units, weight), units, trials, seeds), "samples"
+    limits = _over_a_pile(_student(units, weight), units, trials, float(weight @ units))
+    return _within(limits, units, seeds.bounds), "samples"
 
 
 def _over_resamples(seeds: _Seeds, reduce: Reduce, resamples: int, seed: int) -> tuple[Limits | None, str]:
@@ -139,11 +141,10 @@ def _over_resamples(seeds: _Seeds, reduce: Reduce, resamples: int, seed: int) ->
         known = [value for value in values if value is not None]
         if known:
             draws.append(float(np.mean(known)))
-    if not draws or _equal(np.array(draws)):
-        return None, "equal" if draws else ""
+    if not draws:
+        return None, ""
     low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    limits = _kept_within((float(low), float(high)), seeds.values, count, seeds)
-    return (None, "equal") if _equal(np.array(limits)) else (limits, "samples")
+    return (None, "equal") if _equal(np.array([low, high])) else ((float(low), float(high)), "samples")
 
 
 def _student(units: Numbers, weight: Numbers) -> Limits:
@@ -153,23 +154,30 @@ def _student(units: Numbers, weight: Numbers) -> Limits:
     return float(weight @ units - half), float(weight @ units + half)
 
 
-def _kept_within(limits: Limits, units: Numbers, trials: float, seeds: _Seeds) -> Limits:
-    """Clipped to the promised range, and widened where at least half of the units lie on its ends.
+def _over_a_pile(limits: Limits, units: Numbers, trials: float, value: float) -> Limits:
+    """Widened where at least half of the samples share the lowest or the highest value, as on a metric's ceiling.
 
-    There the spread that is seen says little about the spread there is. No mean of numbers within a range spreads more
-    than a share does, so that the interval for a share is wide enough.
+    There the spread that is seen says little about the spread there is. No mean of numbers between two ends spreads
+    more than a share does, so that the interval for a share is wide enough; the ends are those that were seen.
     """
-    if seeds.bounds is None:
+    first, last = float(units.min()), float(units.max())
+    slack = ROUNDING * max(abs(first), abs(last))
+    if max(np.mean(units <= first + slack), np.mean(units >= last - slack)) < 0.5 or last - first <= slack:
         return limits
-    (first, last), (low, high), value = seeds.bounds, limits, float(seeds.values.mean())
-    width, bounded = last - first, last - first < UNBOUNDED
-    slack = ROUNDING * (width if bounded else float(np.abs(units).max()))
-    if units.min() < first - slack or units.max() > last + slack:
-        return limits  # a promise that is not kept
-    if bounded and np.mean((units <= first + slack) | (units >= last - slack)) >= 0.5:
-        least, most = _share_limits((value - first) / width, trials)
-        low, high = min(low, first + least * width), max(high, first + most * width)
-    return min(max(low, first), value), max(min(high, last), value)
+    least, most = _share_limits((value - first) / (last - first), trials)
+    return min(limits[0], first + least * (last - first)), max(limits[1], first + most * (last - first))
+
+
+def _within(limits: Limits, units: Numbers, bounds: Limits | None) -> Limits:
+    """Clipped to the promised range, if that promise is kept."""
+    if bounds is None or not _inside(units, bounds):
+        return limits
+    return max(limits[0], min(bounds[0], float(units.min()))), min(limits[1], max(bounds[1], float(units.max())))
+
+
+def _inside(units: Numbers, bounds: Limits) -> bool:
+    slack = ROUNDING * np.abs(units).max()
+    return bool(units.min() >= bounds[0] - slack and units.max() <= bounds[1] + slack)
 
 
 def _share_limits(share: float, trials: float) -> Limits:

@@ -204,9 +204,8 @@ def test_resamples_that_hardly_ever_differ_make_no_interval_without_width():
         return Score(1.0 if len(set(found["value"])) > 5 else 0.0, len(found), len(found))
 
     rows = [evidence(np.arange(12))]
-    assert interval(rows, steady).basis == "equal"
-    near = interval(rows, steady, bounds=(0.0, 1.0))  # the value is on an end, and some resample is not
-    assert limits(near) == pytest.approx(_share_limits(1.0, 12))
+    found = interval(rows, steady)
+    assert (found.value, found.basis, found.low) == (1.0, "equal", None)
 
 
 # The range of a metric.
@@ -235,21 +234,44 @@ def test_shares_have_the_interval_of_clopper_and_pearson(hits, trials):
 @pytest.mark.parametrize("draws_model", [True, False])
 @pytest.mark.parametrize("turned", [False, True])
 def test_near_an_end_an_interval_is_no_narrower_than_that_of_a_share(draws_model, turned):
+    """Of a share between the lowest and the highest value that were seen, whatever the range."""
     values = np.ones((4, 8))
     values[0, 0], values[1, 0] = 0.8, 0.9
-    values = 1 - values if turned else values
-    rows = [evidence(row) for row in 4 * values - 2]
-    plain, found = (interval(rows, mean_score, draws_model, bounds) for bounds in (None, (-2.0, 2.0)))
-    share = _share_limits(values.mean(), 32)
-    expected = min(plain.low, 4 * share[0] - 2), max(plain.high, 4 * share[1] - 2)
-    assert limits(found) == pytest.approx((max(expected[0], -2), min(expected[1], 2)))
-    assert found.high - found.low > 2 * (min(plain.high, 2) - max(plain.low, -2))
+    values = 1.8 - values if turned else values
+    rows = [evidence(row) for row in values]
+    student_s = stats.t.interval(0.95, 3, values.mean(), stats.sem(values.mean(axis=1)))
+    if not draws_model:
+        student_s = stats.t.interval(0.95, 31, values.mean(), stats.sem(values.ravel()))
+    share = clopper_pearson_of((values.mean() - 0.8) / 0.2, 32)
+    found = interval(rows, mean_score, draws_model, None)
+    assert limits(found) == pytest.approx(
+        (min(student_s[0], 0.8 + 0.2 * share[0]), max(student_s[1], 0.8 + 0.2 * share[1]))
+    )
+    assert found.high - found.low > 1.1 * (student_s[1] - student_s[0])
 
 
-def test_half_of_the_samples_on_an_end_are_near_it_and_fewer_are_not():
-    half, fewer = [1.0, 1.0, 0.5, 0.51], [1.0, 0.99, 0.5, 0.51]
-    assert interval([evidence(half)], bounds=(0.0, 1.0)).low == pytest.approx(_share_limits(0.7525, 4)[0])
-    assert limits(interval([evidence(fewer)], bounds=(0.0, 1.0)))[0] == pytest.approx(interval([evidence(fewer)]).low)
+def clopper_pearson_of(share, trials):
+    """For shares that are no whole number of trials, by the distribution that it is made of."""
+    low = stats.beta.ppf(0.025, share * trials, (1 - share) * trials + 1)
+    return low, stats.beta.ppf(0.975, share * trials + 1, (1 - share) * trials)
+
+
+def test_hits_and_misses_have_at_least_the_interval_of_a_share():
+    found = interval([evidence([1.0] * 15 + [0.0])], bounds=(0.0, 1.0))
+    assert found.low == pytest.approx(clopper_pearson(15, 16).low)
+    assert found.high == 1.0  # where Student's t goes on
+
+
+def test_half_of_the_samples_on_one_value_are_a_pile_and_fewer_are_not():
+    half, fewer = [1.0, 1.0, 1.0, 1.0, 0.5, 0.51, 0.9, 0.95], [1.0, 1.0, 1.0, 0.98, 0.5, 0.51, 0.9, 0.95]
+    assert limits(interval([evidence(fewer)])) == student(fewer)
+    plain = stats.t.interval(0.95, 7, np.mean(half), stats.sem(half))
+    assert interval([evidence(half)]).low < plain[0] - 0.01
+
+
+def test_samples_that_spread_little_keep_a_narrow_interval_on_the_ceiling():
+    found = interval([evidence([1.0, 1.0, 1.0, 1.0, 1.0, 0.99, 0.98, 0.97])], bounds=(-1.0, 1.0))
+    assert 0.97 < found.low < found.value < found.high <= 1.0
 
 
 # What is reported.
