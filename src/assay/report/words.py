@@ -48,19 +48,21 @@ def spread(found: Uncertain, short: bool = False) -> str:
 def bases(found: Iterable[tuple[str, Uncertain]]) -> Iterator[str]:
     """What the intervals of some scores are over, and why some have none: a sentence each. Scores go by their metric,
     which is named where intervals differ in it."""
-    metrics: dict[str, list[str]] = {}
-    seeds = 0
-    for metric, score in found:
-        metrics.setdefault(score.basis, []).append(metric)
-        seeds = max(seeds, len(score.per_seed))
+    scores = list(found)
+    seeds = max((len(score.per_seed) for _, score in scores), default=0)
+    metrics: dict[str, set[str]] = {}
+    for metric, score in scores:
+        metrics.setdefault(score.basis, set()).add(metric)
     over = [basis for basis in _OVER if basis in metrics]
     for basis in over:
-        names = f"{listed(list(dict.fromkeys(metrics[basis])))}: " if len(over) > 1 else ""
-        yield f"{names}95 % intervals over {_OVER[basis].format(seeds=counted(seeds, 'seed'))}"
+        names = [metric for metric in dict.fromkeys(metric for metric, _ in scores) if metric in metrics[basis]]
+        of = f" of {listed(names)}" if len(over) > 1 else ""
+        yield f"95 % intervals{of} over {_OVER[basis].format(seeds=counted(seeds, 'seed'))}"
     if "two" in metrics:
         yield "two seeds draw two models: both values, no interval"
     if "equal" in metrics:
-        yield f"no interval: equal {f'in all {seeds} seeds' if seeds > 1 else 'on all samples'}"
+        where = {0: "on all samples", 1: "on all samples", 2: "in both seeds"}.get(seeds, f"in all {seeds} seeds")
+        yield f"no interval: equal {where}"
 
 
 _OVER = {

@@ -54,4 +54,4 @@ def test_what_intervals_are_over_is_said_once_below_each_table(store: Store) -> 
     told = out.getvalue()
     assert told.count("95 % intervals over samples") == 2
     assert told.count("two seeds draw two models: both values, no interval") == 1
-    assert told.count("no interval: equal in all 2 seeds") == 1
+    assert told.count("no interval: equal in both seeds") == 1

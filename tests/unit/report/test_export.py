@@ -143,7 +143,7 @@ def test_leaderboards_as_text_have_every_number_and_every_gap(store: Store, tmp_
             assert f"{cell.value:.3f}" in text
             assert spread(cell).replace("|", r"\|" if suffix == "md" else "|") in text
     assert "95 % intervals over samples" in text.replace(r"\%", "%")
-    assert "equal in all 2 seeds" in text
+    assert "equal in both seeds" in text
     assert "bootstrap" not in text
     assert text.count("failed") == 6
     assert text.count("skipped") == 3

@@ -142,7 +142,7 @@ def test_below_each_board_stands_what_its_intervals_are_over(html: str) -> None:
     for text in (shapes, rows):
         assert '<p class="note">95 % intervals over samples.</p>' in text
     assert ("both values, no interval" in rows, "both values, no interval" in shapes) == (True, False)
-    assert ("equal in all 2 seeds" in rows, "equal in all 2 seeds" in shapes) == (True, False)
+    assert ("equal in both seeds" in rows, "equal in both seeds" in shapes) == (True, False)
     assert "bootstrap" not in html
 
 

@@ -13,6 +13,7 @@ SAMPLES = Cell("ok", -0.45, -0.5, 12.0, per_seed=(-0.45,), basis="samples")
 DRAW = Cell("ok", 0.45, 0.4, 0.5, per_seed=(0.45,), basis="draw")
 TWO = Cell("ok", 0.45, per_seed=(0.44, None, 0.46), basis="two")
 EQUAL = Cell("ok", 1.0, per_seed=(1.0, 1.0, 1.0), basis="equal")
+BOTH = Cell("ok", 1.0, per_seed=(1.0, 1.0), basis="equal")
 ALIKE = Cell("ok", 1.0, per_seed=(1.0,), basis="equal")
 SKIPPED = Cell("skipped", reason="needs a garden")
 
@@ -41,10 +42,11 @@ def test_an_interval_or_two_values_or_nothing(cell: Cell, long: str, short: str)
         ([("F1", TWO)], ["two seeds draw two models: both values, no interval"]),
         ([("F1", EQUAL), ("F1", SEEDS)], ["95 % intervals over 3 seeds", "no interval: equal in all 3 seeds"]),
         ([("F1", ALIKE)], ["no interval: equal on all samples"]),
+        ([("F1", BOTH)], ["no interval: equal in both seeds"]),
         ([("F1", SKIPPED)], []),
         (
             [("soundness", SEEDS), ("F1", SAMPLES), ("recall", SAMPLES), ("F1", SAMPLES)],
-            ["soundness: 95 % intervals over 3 seeds", "F1 and recall: 95 % intervals over samples"],
+            ["95 % intervals of soundness over 3 seeds", "95 % intervals of F1 and recall over samples"],
         ),
     ],
 )
