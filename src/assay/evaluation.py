@@ -21,6 +21,7 @@ from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, mean_score
 from assay.core.machine import Machine
 from assay.core.numbers import state
+from assay.core.promises import promised_range
 from assay.core.protocols import Probing
 from assay.core.query import Query
 from assay.core.question import Question
@@ -30,7 +31,7 @@ from assay.core.trial import Scene
 from assay.execute.trial import Answer, answered, fit, pose, trial
 from assay.report.promises import Said, said
 from assay.report.trouble import Outcome, sorted_out
-from assay.report.words import share
+from assay.report.words import bases, share, spread
 from assay.stats.intervals import interval
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Judged:
     metric: str
     status: str  # ok, skipped or failed
     value: float | None = None  # None: defined on no sample
-    low: float | None = None  # of the 95 % bootstrap interval over the samples
+    low: float | None = None  # of the 95 % interval over the samples; None: there is none
     high: float | None = None
     count: int = 0  # samples
     defined: int = 0  # of these, how many the value rests on
@@ -55,15 +56,16 @@ class Judged:
     traceback: str = ""  # for failed
     evidence: Evidence | None = None  # per sample: rows "value", "defined", and the metric's own
     curve: Array | None = None
+    basis: str = ""  # what the interval is over: samples; "equal": they all have one value, so there is none
+    per_seed: tuple[float | None, ...] = ()  # the value once more: one model, one draw of samples
 
     def __str__(self) -> str:
         if self.status != "ok":
             return self.status
         if self.value is None:
             return "undefined"
-        span = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
-        part = f" {self.defined}/{self.count}" if self.defined < self.count else ""
-        return f"{self.value:.3f}{span}{part}"
+        part = f"{self.defined}/{self.count}" if self.defined < self.count else ""
+        return " ".join(text for text in (f"{self.value:.3f}", spread(self), part) if text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,7 @@ class Evaluation:
         """One row per method and metric."""
         import pandas as pd
 
-        names = ("method", "metric", "status", "value", "low", "high", "count", "defined", "reason")
+        names = ("method", "metric", "status", "value", "low", "high", "count", "defined", "basis", "reason")
         rows = [(cell, self.said.get(cell.method, Said())) for cell in self.cells]
         return pd.DataFrame(
             [
@@ -105,7 +107,14 @@ class Evaluation:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         trouble = sorted_out(Outcome(cell.status, cell.reason, "", cell.method, cell.metric) for cell in self.cells)
-        return "\n".join([*lines, *self._told(), *(f"{group.status}: {group}" for group in trouble)])
+        return "\n".join(
+            [
+                *lines,
+                *self._told(),
+                *bases((cell.metric, cell) for cell in self.cells),
+                *(f"{group.status}: {group}" for group in trouble),
+            ]
+        )
 
     def _gap(self, method: str) -> str:
         """How far its attributions are from adding up to what it promises."""
@@ -201,21 +210,11 @@ class _Judge:
         given = trial(self.metric, method, query, scene, answer.attribution, self._probe, answer.resolution)
         evidence: Evidence = self.metric(given)
         reduce = getattr(self.metric, "reduce", mean_score)
-        score, found = reduce(evidence), interval([evidence], reduce)
+        score, bounds = reduce(evidence), promised_range(self.metric)
+        found = interval([evidence], reduce, draws_model=False, bounds=bounds)
         if found is None:
             return Judged(name, self.name, "ok", count=len(evidence), evidence=evidence)
-        return Judged(
-            name,
-            self.name,
-            "ok",
-            found.value,
-            found.low,
-            found.high,
-            found.count,
-            found.defined,
-            evidence=evidence,
-            curve=score.curve,
-        )
+        return Judged(name, self.name, "ok", **vars(found), evidence=evidence, curve=score.curve)
 
 
 def numbered(found: Iterable[tuple[Any, str]]) -> dict[str, Any]:

@@ -34,7 +34,13 @@ def test_a_linear_model_s_exact_attribution_correlates_perfectly():
     )
     exact, random = found.cells
     assert exact.value == pytest.approx(1.0, abs=1e-6)
-    assert random.high < 0.9
+    assert (exact.basis, exact.low) == ("equal", None)
+    assert (random.basis, random.per_seed) == ("samples", (random.value,))
+    assert random.low < random.value < random.high < 0.9
+    assert f"{random.value:.3f} [{random.low:.3f}, {random.high:.3f}]" in repr(found)
+    assert repr(found).count("95 % intervals over samples") == 1
+    assert repr(found).count("no interval: equal on all samples") == 1
+    assert list(found.frame()["basis"]) == ["equal", "samples"]
     assert random.count == 12
     assert "1.000" in repr(found)
 
@@ -143,6 +149,20 @@ def test_in_float64_the_command_reads_rows_that_float32_cannot_tell_apart(tmp_pa
     exact = assay.evaluate(yours.linear().double(), x, None, ["input_x_gradient"], ["deletion(readout='logit')"])
     assert value("float64") == exact.cells[0].value
     assert value("float32") != exact.cells[0].value
+
+
+def test_the_same_rows_under_more_seeds_make_no_interval_narrower(data, tmp_path):
+    """Seeds order the rows of a file anew; the model and the rows stay."""
+    asked = ("--model", "yours:linear", "--data", data, "-m", "input_x_gradient", "-s", "insertion", "--json")
+    one, three = (
+        json.loads(command(*asked, "--store", tmp_path / seeds, "--seeds", seeds).output)["boards"][0]["methods"][0]
+        for seeds in ("0", "0,1,2")
+    )
+    one, three = one["metrics"]["insertion"], three["metrics"]["insertion"]
+    assert (one["count"], three["count"]) == (12, 36)
+    assert one["basis"] == three["basis"] == "samples"
+    for name in ("value", "low", "high"):
+        assert three[name] == pytest.approx(one[name], abs=1e-6)
 
 
 def test_weights_from_a_file_make_the_model(data, tmp_path):

@@ -10,6 +10,7 @@ from assay.check.compare import differing_rows, told
 from assay.check.fault import Fault
 from assay.check.metric_case import FEW, MetricCase, noise
 from assay.core.evidence import Evidence
+from assay.core.promises import keeps
 
 CLOSE = 1e-4  # relative and absolute: answers of float32 models, through a correlation
 GRAIN = 64  # values are whole numbers of 1/64: a shift or a cube rounds nothing away, and some values tie
@@ -18,12 +19,6 @@ GRAIN = 64  # values are whole numbers of 1/64: a shift or a cube rounds nothing
 def invariant(metric: Any) -> tuple[str, ...]:
     """Which of scale, shift and monotone a metric declares, with the parameters that it has."""
     return tuple(kind for kind in getattr(metric, "invariant", ()) if keeps(metric, kind))
-
-
-def keeps(metric: Any, promise: str) -> bool:
-    """Whether a promise holds with the parameters that a metric has: its ``varies`` names those that cost one."""
-    lost = {kind for name, value, kind in getattr(metric, "varies", ()) if getattr(metric, name) == value}
-    return promise not in lost
 
 
 def declared_invariances(case: MetricCase) -> Iterator[Fault]:

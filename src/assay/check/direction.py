@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from assay.check.declared import keeps
 from assay.check.fault import Fault
 from assay.check.metric_case import FEW, MANY, MetricCase, noise
 from assay.core.errors import NotApplicable
+from assay.core.promises import keeps
 from assay.core.question import Question
 from assay.core.trial import Scene
 

@@ -10,7 +10,7 @@ import torch
 
 from assay.check.budgets import budgets, metered
 from assay.check.compare import differing_rows, same_bits, told
-from assay.check.declared import declared_invariances, keeps
+from assay.check.declared import declared_invariances
 from assay.check.direction import direction
 from assay.check.fault import Fault
 from assay.check.metric_case import FEW, MANY, MetricCase, extremes, noise
@@ -18,6 +18,7 @@ from assay.check.snapshot import changed, snapshot
 from assay.check.surroundings import differences, reseeded, streams, switches
 from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, merge
+from assay.core.promises import keeps
 
 BLOCK = 16
 EXACT = 1e-6  # relative and absolute: sums over another set of samples

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from assay.report.board import Board, Cell, Result, arrow
 from assay.report.trouble import outcomes, sorted_out
-from assay.report.words import share
+from assay.report.words import share, spread
 
 HEAD = 14  # characters of a heading that stay on one line
 
@@ -28,6 +28,8 @@ def print_result(result: Result, console: Console | None = None) -> None:
             for metric, value in board.ceilings().items():
                 told = f"truth has ties, so a map without ties reaches at most {value:.3f}"
                 console.print(f" [dim]{escape(metric)}: {told}[/dim]", highlight=False)
+            for note in board.notes():
+                console.print(f" [dim]{escape(note)}[/dim]", highlight=False)
         else:
             console.print(f"[bold]{escape(board.environment)}[/bold]: no metric of this study is meant for it.")
         console.print()
@@ -133,17 +135,11 @@ def _text(cell: Cell, best_rank: float | None) -> str:
         return f"[dim]{'undefined' if cell.status == 'ok' else cell.status}[/dim]"
     best = "[bold]" if cell.rank is not None and cell.rank == best_rank else "[not bold]"
     text = f"{best}{cell.value:.3f}[/]"
-    if cell.low is not None and cell.high is not None:
-        text += f" [dim]{_short(cell.low)}–{_short(cell.high)}[/dim]"
+    if told := spread(cell, short=True):
+        text += f" [dim]{escape(told)}[/dim]"
     if cell.defined < cell.count:
         text += f" [yellow]{cell.defined}/{cell.count}[/yellow]"
     return text
-
-
-def _short(value: float) -> str:
-    """Without the 0 before the point, where there is nothing else before it."""
-    text = f"{value:.3f}"
-    return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 
 def _print_trouble(result: Result, console: Console) -> None:

@@ -18,7 +18,12 @@ from assay.core.trial import Scene, Trial
 
 @runtime_checkable
 class Environment(Protocol):
-    """A place where attributions are tested. Optional: ``program(x, seed)`` where truth is claimed, ``train(seed)``."""
+    """A place where attributions are tested.
+
+    Optional: ``program(x, seed)`` where truth is claimed; ``train(seed)``; ``draws_model``, False where seeds draw
+    samples only and the model is always the same (``core/drawn.py``); ``identities(indices, seed)``, what tells samples
+    from one another where the samples of two seeds may be the same.
+    """
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
         """The model and its surroundings; ``weights`` is what ``train(seed)`` returned, empty without ``train``."""

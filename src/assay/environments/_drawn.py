@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import torch
 from torch import Tensor
@@ -22,6 +22,9 @@ class Drawn:
 
     def evaluated(self, indices: Sequence[int], seed: int) -> tuple[Tensor, Tensor]:
         return self._draw([("drawn", "evaluated", seed, index) for index in indices])
+
+    def identities(self, indices: Sequence[int], seed: int) -> list[Hashable]:
+        return [(seed, index) for index in indices]
 
     def _draw(self, keys: Sequence[Key]) -> tuple[Tensor, Tensor]:
         """Pixels, uint8 (B, 3, side, side), and labels (B,): a bright shape on dark noise, one picture a key."""

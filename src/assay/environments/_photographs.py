@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -40,6 +41,10 @@ class Photographs:
         return _tensors(images(self.dataset, "train").first(count))
 
     def evaluated(self, indices: Sequence[int], seed: int) -> tuple[Tensor, Tensor]:
+        return _tensors(images(self.dataset, "test").rows(np.array(self.identities(indices, seed))))
+
+    def identities(self, indices: Sequence[int], seed: int) -> list[Hashable]:
+        """Places in the file."""
         found = images(self.dataset, "test")
         if max(indices) >= len(found):
             raise AssayError(
@@ -47,7 +52,7 @@ class Photographs:
                 "Ask for fewer samples; blocks are computed whole, so their size should divide the number of samples."
             )
         order = torch.randperm(len(found), generator=generator(self.dataset, "evaluated", seed))
-        return _tensors(found.rows(order[list(indices)].numpy()))
+        return list(order[list(indices)].tolist())
 
 
 def _tensors(found: Images) -> tuple[Tensor, Tensor]:

@@ -9,6 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from assay.core.drawn import draws_model
 from assay.core.errors import SpecError
 from assay.core.foreign import load
 from assay.core.protocols import Environment
@@ -39,6 +40,11 @@ class Beside:
     def tiny(cls) -> Beside:
         small = load(card("environments", "cifar").target).tiny()
         return cls(replace(small, epochs=3), replace(small, epochs=1, network="vgg11_bn"))
+
+    @property
+    def draws_model(self) -> bool:
+        """Where the seed draws one of the two."""
+        return draws_model(self.of) or draws_model(self.other)
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
         return self.of.sample(indices, seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Literal
@@ -83,6 +83,15 @@ class Cifar:
     @classmethod
     def tiny(cls) -> Cifar:
         return cls("drawn", "resnet8", "trained", 4, train_rows=192, reference_rows=48, epochs=6, batch=16, lr=1e-2)
+
+    @property
+    def draws_model(self) -> bool:
+        """The seed trains the network, where it is not a published one."""
+        return self.weights == "trained"
+
+    def identities(self, indices: Sequence[int], seed: int) -> list[Hashable]:
+        """Test images come again with other seeds; what is drawn on the spot does not."""
+        return self._source.identities(indices, seed)
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
         pixels, label = self._source.evaluated(indices, seed)

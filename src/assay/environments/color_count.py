@@ -63,6 +63,11 @@ class ColorCount:
     def tiny(cls) -> ColorCount:
         return cls(side=16, sizes=(3, 6), reference=16)
 
+    @property
+    def draws_model(self) -> bool:
+        """The seed draws redundant weights, where there are any."""
+        return self._redundant > 0 and self.weight_seed is None
+
     def program(self, x: Tensor, seed: int) -> Tensor:
         """Count the pixels of each colour; where unseen colours wake the redundant channels, cell by cell."""
         counted = torch.stack([_resembles(x, color) for color in self.colors], dim=1)  # (B, C, H, W)

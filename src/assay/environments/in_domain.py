@@ -11,6 +11,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from assay.core.copies import model_copy
+from assay.core.drawn import draws_model
 from assay.core.errors import SpecError
 from assay.core.foreign import load
 from assay.core.protocols import Environment
@@ -73,6 +74,11 @@ class InDomain:
     def tiny(cls) -> InDomain:
         small = load(card("environments", "cifar").target).tiny()
         return cls(small, epochs=2, batch=32, shift=1)
+
+    @property
+    def draws_model(self) -> bool:
+        """The seed draws the fine-tuning."""
+        return self.epochs > 0 or draws_model(self.of)
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
         return self.of.sample(indices, seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -47,14 +47,13 @@ class Own:
 
     modality: ClassVar[str] = "image or table"
     wraps: ClassVar[bool] = True
+    draws_model: ClassVar[bool] = False
 
     model: Code = "assay.environments.own:example"  # module:attr, a torch module or a function that returns one
     data: File = ""  # .npz with x, and y, reference_x, reference_y where known, or .npy with x; empty: a small example
     weights: File = ""  # a state_dict for the model, .safetensors or torch's own format; empty: as the code makes it
     outputs: Literal["logits", "probabilities", "value"] = "logits"  # what the model answers with
-    readout: Literal["logit", "probability", "margin", "value"] | None = (
-        None  # what is explained; None: the outputs' own
-    )
+    readout: Literal["logit", "probability", "margin", "value"] | None = None  # what is explained; None: as outputs
     target: Literal["predicted", "label"] = "predicted"  # which class is explained
     baseline: str | float = "zero"  # what methods compare with: zero, mean, uniform or a number
     dtype: Literal["float32", "float64"] = "float32"  # what rows and weights are rounded to as they are read
@@ -91,18 +90,21 @@ class Own:
     def _ready(self) -> _Ready:
         return _ready(self, _version(self.model), _stamp(self.weights), _stamp(self.data))
 
-    def sample(self, indices: Sequence[int], seed: int) -> Samples:
-        arrays, rows = self._arrays, list(indices)
-        count = len(arrays["x"])
+    def identities(self, indices: Sequence[int], seed: int) -> list[Hashable]:
+        """Rows of the file: other seeds have the same ones in another order."""
+        rows, count = list(indices), self.rows
         if rows and max(rows) >= count:
             raise SpecError(
                 f"own: row {max(rows)} was asked for and {self.data or 'the example'} has {count}. Samples are "
                 "computed in whole blocks: give the study at most as many samples, and a block that divides them."
             )
         order = torch.randperm(count, generator=generator("own", "order", seed)).numpy() if seed else np.arange(count)
-        picked = order[rows]
+        return list(order[rows].tolist())
+
+    def sample(self, indices: Sequence[int], seed: int) -> Samples:
+        arrays, picked = self._arrays, np.array(self.identities(indices, seed), dtype=np.int64)
         x = as_rows("x", arrays["x"][picked]).to(FORMATS[self.dtype])
-        return Samples(x, self._labels_of(x, arrays["y"][picked] if "y" in arrays else None, "y"), None, tuple(rows))
+        return Samples(x, self._labels_of(x, arrays["y"][picked] if "y" in arrays else None, "y"), None, tuple(indices))
 
     def _reference(self, like: Tensor) -> Reference | None:
         if "reference_x" not in self._arrays:
@@ -153,10 +155,8 @@ def example() -> nn.Module:
 
 def _stamp(path: str) -> tuple[int, int]:
     """Size and time of change: a file that is written again is read again."""
-    if not Path(path).is_file():
-        return (0, 0)
-    found = Path(path).stat()
-    return (found.st_size, found.st_mtime_ns)
+    found = Path(path).stat() if Path(path).is_file() else None
+    return (found.st_size, found.st_mtime_ns) if found else (0, 0)
 
 
 def _version(code: str) -> tuple[int, str]:

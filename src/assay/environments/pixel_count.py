@@ -41,6 +41,11 @@ class PixelCount:
     def tiny(cls) -> PixelCount:
         return cls(side=24, reference=16)
 
+    @property
+    def draws_model(self) -> bool:
+        """The seed draws the accumulator's weights, unless these are all 1."""
+        return not self.uniform and self.weight_seed is None
+
     def program(self, x: Tensor, seed: int) -> Tensor:
         """The sum of all pixels."""
         return x.sum(dim=(1, 2, 3)).unsqueeze(1)

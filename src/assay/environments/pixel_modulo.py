@@ -46,6 +46,11 @@ class PixelModulo:
     def tiny(cls) -> PixelModulo:
         return cls(side=24, modulus=5, reference=16)
 
+    @property
+    def draws_model(self) -> bool:
+        """The seed draws the accumulator's weights, unless these are all 1."""
+        return not self.uniform and self.weight_seed is None
+
     def program(self, x: Tensor, seed: int) -> Tensor:
         """The count modulo N; between N - 1 and N, where no whole number lies, it falls to 0 in a straight line."""
         rest = x.sum(dim=(1, 2, 3)).remainder(self.modulus)

@@ -50,6 +50,7 @@ class TabularRule:
 
     paper: ClassVar[str] = "arXiv:2605.15700"
     modality: ClassVar[str] = "table"
+    draws_model: ClassVar[bool] = True  # each seed trains its own
 
     task: Literal["linear"] = "linear"  # the rule
     model: Literal["mlp", "forest"] = "mlp"  # a ReLU network, or scikit-learn's random forest

@@ -36,6 +36,7 @@ class TokenCount:
 
     paper: ClassVar[str] = "ours, after Zhang et al., AttributionLab, 2024"
     modality: ClassVar[str] = "tokens"
+    draws_model: ClassVar[bool] = False
 
     length: int = 31  # words per text; the reader's position makes it 32
     classes: int = 3

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from assay.core.build import build
+from assay.core.drawn import draws_model, identities
 from assay.core.evidence import Evidence, Reduce, mean_score, merge
+from assay.core.promises import promised_range
+from assay.core.protocols import Preparing
 from assay.core.records import Record
+from assay.core.spec import Spec
 from assay.execute.outcome import Made, origin, outcome
 from assay.execute.rows import Row
-from assay.stats.intervals import RESAMPLES, interval, mean_axis, mean_curve
+from assay.stats.intervals import RESAMPLES, RULE, Interval, interval, mean_axis, mean_curve
 from assay.store.store import Store
 from assay.study import grid, keys
 from assay.study.grid import Cell
@@ -21,13 +26,13 @@ from assay.study.study import Entry, Study
 
 def summarise(study: Study, store: Store, dtype: str = "float32") -> list[Row]:
     """Compute the scores that are not in the store; the rows of the study's result."""
-    rows = []
+    rows, place = [], cache(lambda spec: build("environments", spec))
     for environment, method, cells in _groups(study, dtype):
         for metric in grid.metrics(study, environment):
             evidence = [[cell.evidence(metric, block) for block in cell.blocks] for cell in cells]
-            key = keys.score_key(metric.spec, evidence, environment.samples, RESAMPLES)
+            key = keys.score_key(metric.spec, evidence, environment.samples, (RULE, RESAMPLES))
             if not store.has(key):
-                store.put(_score(key, metric, cells, evidence, store))
+                store.put(_score(key, metric, cells, evidence, store, place))
             rows.append(Row(environment.label, method.label, metric.label, key))
     return rows
 
@@ -40,7 +45,14 @@ def _groups(study: Study, dtype: str) -> Iterator[tuple[Entry, Entry, list[Cell]
         yield cells[0].environment, cells[0].method, cells
 
 
-def _score(key: str, metric: Entry, cells: Sequence[Cell], evidence: Sequence[Sequence[str]], store: Store) -> Record:
+def _score(
+    key: str,
+    metric: Entry,
+    cells: Sequence[Cell],
+    evidence: Sequence[Sequence[str]],
+    store: Store,
+    place: Callable[[Spec], Any],
+) -> Record:
     found = store.get_many(name for names in evidence for name in names)
     obstacle = _obstacle(cells, evidence, found, store)
     if obstacle is not None:
@@ -49,8 +61,14 @@ def _score(key: str, metric: Entry, cells: Sequence[Cell], evidence: Sequence[Se
     samples = cells[0].environment.samples
 
     def work() -> Made:
+        judge, environment = build("metrics", metric.spec), place(cells[0].environment.spec)
+        reduce = getattr(judge, "reduce", mean_score)
         per_seed = [_evidence(names, found, store, samples) for names in evidence]
-        return _reduced(per_seed, getattr(build("metrics", metric.spec), "reduce", mean_score))
+        trains = draws_model(environment) or isinstance(judge, Preparing)  # it prepares, as by retraining, once a seed
+        who = None
+        if len(cells) > 1 and not trains:
+            who = [identities(environment, range(samples), cell.place.data_seed) for cell in cells]
+        return _reduced(per_seed, reduce, interval(per_seed, reduce, trains, promised_range(judge), who))
 
     return outcome("score", key, work, store.save)
 
@@ -78,8 +96,7 @@ def _obstacle(
     return min(causes, key=lambda cause: cause[0]) if causes else None  # "failed" < "skipped"
 
 
-def _reduced(per_seed: Sequence[Evidence], reduce: Reduce) -> Made:
-    found = interval(per_seed, reduce)
+def _reduced(per_seed: Sequence[Evidence], reduce: Reduce, found: Interval | None) -> Made:
     scores = [reduce(evidence) for evidence in per_seed]
     drawn = mean_curve(scores)
     arrays: dict[str, Any] = {}
@@ -87,13 +104,14 @@ def _reduced(per_seed: Sequence[Evidence], reduce: Reduce) -> Made:
         arrays = {"curve": drawn[0], "curve_defined": drawn[1], "axis": mean_axis(scores, per_seed[0].axis["curve"])}
     if found is None:
         count, defined = sum(map(len, per_seed)), sum(int(evidence.defined.sum()) for evidence in per_seed)
-        nothing: dict[str, Any] = {"value": None, "low": None, "high": None, "per_seed": []}
+        nothing: dict[str, Any] = {"value": None, "low": None, "high": None, "per_seed": [], "basis": ""}
         return Made(arrays if defined else {}, {**nothing, "count": count, "defined": defined})
     data = {
         "value": found.value,
         "low": found.low,
         "high": found.high,
         "per_seed": list(found.per_seed),
+        "basis": found.basis,
         "count": found.count,
         "defined": found.defined,
         "ceiling": _ceiling(per_seed),

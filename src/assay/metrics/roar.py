@@ -41,9 +41,10 @@ class Roar:
     (KAR); its value is the error, 1 - accuracy, so that lower is better there, too; its curve is the accuracy.
 
     A value means something next to that of ``random_map``: include it. With the global ranking that is one random order
-    for each seed of the study, whose luck intervals of few seeds do not show: ask for many. A share is rounded down to
-    whole features. On images ``mean`` is the mean image, where Hooker takes each channel's mean (ours). Defined for
-    every sample. New models see the reference rows alone, which on images may be fewer than the old model saw.
+    for each seed of the study, and new models are drawn by it, too: intervals are over seeds, from three on. A share is
+    rounded down to whole features. On images ``mean`` is the mean image, where Hooker takes each channel's mean (ours).
+    Defined for every sample. New models see the reference rows alone, which on images may be fewer than the old model
+    saw.
     """
 
     shares: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)  # of the features, removed; ascending

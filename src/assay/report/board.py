@@ -9,6 +9,7 @@ from typing import Any
 from assay.core.errors import StoreError
 from assay.core.records import Record
 from assay.report.promises import Said, said
+from assay.report.words import bases
 from assay.stats.faithfulness import Verdict, verdict
 from assay.stats.ranks import mean_ranks, ranks
 from assay.store.store import Store
@@ -30,6 +31,8 @@ class Cell:
     reason: str = ""
     key: str = ""
     ceiling: float | None = None  # the best that these samples allow, where the metric knows it
+    per_seed: tuple[float | None, ...] = ()  # the value of each seed; None where it is undefined
+    basis: str = ""  # of the interval: seeds, samples, draw; why there is none: two, equal; "": there is no value
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,10 @@ class Board:
         """By metric: the most that is possible on these samples, where that is less than the metric's own best."""
         known = [(name, cell.ceiling) for line in self.lines for name, cell in line.cells.items() if cell.ceiling]
         return {name: value for name, value in sorted(known, key=lambda pair: pair[1]) if value < 0.9995}
+
+    def notes(self) -> tuple[str, ...]:
+        """What its intervals are over."""
+        return tuple(bases((name, cell) for line in self.lines for name, cell in line.cells.items()))
 
 
 @dataclass(frozen=True)
@@ -188,8 +195,12 @@ def _cell(key: str, record: Record | None) -> Cell:
         return Cell(record.status, reason=record.reason, key=key)
     data = record.data
     reason = "" if data["value"] is not None else _without_value(data)
-    names = ("value", "low", "high", "count", "defined")
-    return Cell("ok", **{name: data[name] for name in names}, reason=reason, key=key, ceiling=data.get("ceiling"))
+    names = ("value", "low", "high", "count", "defined", "basis")
+    if "basis" not in data:  # from before intervals had one: they were too narrow, and are not shown
+        data = {**data, "low": None, "high": None, "basis": ""}
+    known = {name: data[name] for name in names}
+    per_seed, ceiling = tuple(data["per_seed"]), data.get("ceiling")
+    return Cell("ok", **known, per_seed=per_seed, reason=reason, key=key, ceiling=ceiling)
 
 
 def _ranked(cell: Cell, rank: float | None) -> Cell:

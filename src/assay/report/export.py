@@ -8,6 +8,7 @@ its score is in the leaderboard. ``.md`` and ``.tex`` hold the leaderboard alone
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,8 @@ SCORES: Mapping[str, str] = {
     "value": "Float64",
     "low": "Float64",
     "high": "Float64",
+    "basis": "string",  # of the interval: seeds, samples or draw; why there is none: two or equal
+    "per_seed": "string",  # JSON: the value of each seed, null where it is undefined
     "rank": "Float64",
     "count": "Int64",
     "defined": "Int64",
@@ -179,7 +182,8 @@ def _score_rows(reading: Reading) -> Iterator[dict[str, Any]]:
     for board, line, metric, cell in reading.result.cells():
         names = {"environment": board.environment, "method": line.method, "metric": metric}
         said = {"gap": line.said.gap, "gap_mark": line.said.mark, "notes": "; ".join(line.said.notes)}
-        yield {"study": reading.study["name"], **names, **cell.__dict__, **said}
+        per_seed = json.dumps(cell.per_seed)
+        yield {"study": reading.study["name"], **names, **cell.__dict__, "per_seed": per_seed, **said}
 
 
 def _curve_rows(reading: Reading) -> Iterator[dict[str, Any]]:

@@ -102,6 +102,7 @@ def _templates() -> Environment:
 def _filters() -> Mapping[str, Any]:
     return {
         "num": lambda value: words.number(value).replace("-", "−"),
+        "spread": lambda cell: words.spread(cell).replace("-", "−"),
         "seconds": words.seconds,
         "share": words.share,
         "counted": words.counted,

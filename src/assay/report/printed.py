@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from assay.report.board import Board, Cell, Line, Result, arrow
 from assay.report.components import by_label
-from assay.report.words import number, share, span
+from assay.report.words import number, share, spread
 
 _TEX = {
     "\\": r"\textbackslash{}",
@@ -23,7 +23,7 @@ _TEX = {
     **{letter: f"\\{letter}" for letter in "&%$#_"},
 }
 NOTE = (
-    "95 % bootstrap intervals in brackets; bold: best of its column; (control): knows nothing about the model; "
+    "95 % intervals in brackets; bold: best of its column; (control): knows nothing about the model; "
     "gap: of the attribution's sum to what its method promises, ! above 10 %: not converged, or a rule that fails here."
 )
 
@@ -35,6 +35,7 @@ def markdown(result: Result) -> str:
     parts = [f"# {escape_markdown(_title(result))}", f"Run {result.run.data['run']}. {NOTE}"]
     for board in result.boards:
         parts += [f"## {escape_markdown(board.environment)}", "\n".join(_markdown_lines(result, board))]
+        parts += [escape_markdown(_notes(board))] if board.notes() else []
     return "\n\n".join(parts) + "\n"
 
 
@@ -80,7 +81,7 @@ def _markdown_lines(result: Result, board: Board) -> Iterator[str]:
     yield _piped("---", *(["---:"] * (len(board.metrics) + 1 + board.promising)))
     labels = _labels(result)
     for line in board.lines:
-        cells = [_text(board, metric, line.cells[metric], lambda text: f"**{text}**", str) for metric in board.metrics]
+        cells = [_text(board, metric, line.cells[metric], _markdown_bold, _markdown_small) for metric in board.metrics]
         mean = "" if line.mean_rank is None else f"{line.mean_rank:.1f}"
         yield _piped(escape_markdown(labels[line.method]), *_gap(board, line), *cells, mean)
 
@@ -104,8 +105,8 @@ def _text(board: Board, metric: str, cell: Cell, bold: Words, small: Words) -> s
     if cell.value is None:
         return "undefined" if cell.status == "ok" else cell.status
     parts = [bold(number(cell.value)) if _best(board, metric, cell) else number(cell.value)]
-    if cell.low is not None and cell.high is not None:
-        parts.append(small(span(cell.low, cell.high)))
+    if told := spread(cell):
+        parts.append(small(told))
     if cell.defined < cell.count:
         parts.append(small(f"{cell.defined}/{cell.count}"))
     return " ".join(parts)
@@ -115,12 +116,12 @@ def _tex_table(result: Result, board: Board) -> str:
     arrows = {metric: arrow(result.run, metric, r"$\uparrow$", r"$\downarrow$") for metric in board.metrics}
     metrics = [f"{escape_tex(metric)} {way}".strip() for metric, way in arrows.items()]
     heads = ["method", *_gap_head(board), *metrics, "mean rank"]
-    body = "\n".join(_tex_lines(result, board))
+    body, note = "\n".join(_tex_lines(result, board)), f"{NOTE} {_notes(board)}".strip()
     return "\n".join(
         [
             r"\begin{table}",
             r"  \centering",
-            rf"  \caption{{{escape_tex(board.environment)}. {escape_tex(NOTE)}}}",
+            rf"  \caption{{{escape_tex(board.environment)}. {escape_tex(note)}}}",
             rf"  \begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}",
             r"    \toprule",
             f"    {' & '.join(heads)} \\\\",
@@ -141,6 +142,18 @@ def _tex_lines(result: Result, board: Board) -> Iterator[str]:
         mean = "" if line.mean_rank is None else f"{line.mean_rank:.1f}"
         gap = [escape_tex(text) for text in _gap(board, line)]
         yield f"    {' & '.join([escape_tex(labels[line.method]), *gap, *cells, mean])} \\\\"
+
+
+def _notes(board: Board) -> str:
+    return " ".join(f"{note[0].upper()}{note[1:]}." for note in board.notes())
+
+
+def _markdown_bold(text: str) -> str:
+    return f"**{text}**"
+
+
+def _markdown_small(text: str) -> str:
+    return text.replace("|", r"\|")
 
 
 def _tex_bold(text: str) -> str:

@@ -60,6 +60,7 @@ class Standing:
     unbeaten: tuple[Unbeaten, ...]
     ceilings: Mapping[str, float]  # by metric label
     promising: bool  # some method says what its attribution adds up to
+    notes: tuple[str, ...]  # about intervals
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,15 @@ def _standing(reading: Reading, board: Board, environment: Component) -> Standin
         )
         for line in board.lines
     )
-    return Standing(environment, columns, rows, tuple(_unbeaten(columns, rows)), board.ceilings(), board.promising)
+    return Standing(
+        environment,
+        columns,
+        rows,
+        tuple(_unbeaten(columns, rows)),
+        board.ceilings(),
+        board.promising,
+        board.notes(),
+    )
 
 
 def _column(board: Board, metric: Component) -> Column:

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+
+class Uncertain(Protocol):
+    """A score, and what is known of its spread."""
+
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def per_seed(self) -> Sequence[float | None]: ...
+    @property
+    def basis(self) -> str: ...
 
 
 def number(value: float) -> str:
@@ -14,8 +28,48 @@ def number(value: float) -> str:
     return f"{value:.2e}"
 
 
-def span(low: float, high: float) -> str:
-    return f"[{number(low)}, {number(high)}]"
+def brief(value: float) -> str:
+    """Without the 0 before the point, where there is nothing else before it."""
+    text = f"{value:.3f}"
+    return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
+
+
+def spread(found: Uncertain, short: bool = False) -> str:
+    """The interval, or both values where there are two; else nothing."""
+    told = brief if short else number
+    if found.low is not None and found.high is not None:
+        ends = told(found.low), told(found.high)
+        return "–".join(ends) if short else f"[{', '.join(ends)}]"
+    if found.basis == "two":
+        return f"({' | '.join(told(value) for value in found.per_seed if value is not None)})"
+    return ""
+
+
+def bases(found: Iterable[tuple[str, Uncertain]]) -> Iterator[str]:
+    """What the intervals of some scores are over, and why some have none: a sentence each. Scores go by their metric,
+    which is named where intervals differ in it."""
+    scores = list(found)
+    seeds = max((len(score.per_seed) for _, score in scores), default=0)
+    metrics: dict[str, set[str]] = {}
+    for metric, score in scores:
+        metrics.setdefault(score.basis, set()).add(metric)
+    over = [basis for basis in _OVER if basis in metrics]
+    for basis in over:
+        names = [metric for metric in dict.fromkeys(metric for metric, _ in scores) if metric in metrics[basis]]
+        of = f" of {listed(names)}" if len(over) > 1 else ""
+        yield f"95 % intervals{of} over {_OVER[basis].format(seeds=counted(seeds, 'seed'))}"
+    if "two" in metrics:
+        yield "two seeds draw two models: both values, no interval"
+    if "equal" in metrics:
+        where = {0: "on all samples", 1: "on all samples", 2: "in both seeds"}.get(seeds, f"in all {seeds} seeds")
+        yield f"no interval: equal {where}"
+
+
+_OVER = {
+    "seeds": "{seeds}",
+    "samples": "samples",
+    "draw": "the samples of one draw: other draws of the model may differ",
+}
 
 
 def share(value: float) -> str:

@@ -101,9 +101,10 @@ def evidence_key(trial: str, metric: Spec) -> str:
     return _key("evidence", trial=trial, metric=identity("metrics", metric))
 
 
-def score_key(metric: Spec, evidence: Sequence[Sequence[str]], samples: int, resamples: int) -> str:
+def score_key(metric: Spec, evidence: Sequence[Sequence[str]], samples: int, rule: tuple[int, ...]) -> str:
+    """``rule`` numbers the way in which intervals are made, and what it is made with."""
     found = [list(keys) for keys in evidence]
-    return _key("score", metric=identity("metrics", metric), evidence=found, samples=samples, resamples=resamples)
+    return _key("score", metric=identity("metrics", metric), evidence=found, samples=samples, rule=list(rule))
 
 
 def _asked(place: Place, method: Spec, question: Question) -> dict[str, Any]:

@@ -229,3 +229,11 @@ def test_other_networks_train_and_come_back(network: str) -> None:
     assert isinstance(made.model, nn.Module)
     assert made.model(environment.sample(range(3), 0).x).shape == (3, 3)
     assert ("grad_cam" in made.hints) == (network != "vit2")
+
+
+def test_an_image_is_the_same_one_with_every_seed_that_draws_it(files: Path) -> None:
+    found: dict[object, Tensor] = {}
+    for seed in (0, 1, 2):
+        for name, x in zip(SMALL.identities(range(20), seed), SMALL.sample(range(20), seed).x, strict=True):
+            assert torch.equal(found.setdefault(name, x), x)
+    assert 20 < len(found) <= 30  # there are 30 images

@@ -38,7 +38,76 @@ def test_blocks_are_merged_and_seeds_are_kept_apart(study, store):
     assert score.data["value"] == 6.25
     assert score.data["per_seed"] == [2.5, 10.0]
     assert (score.data["count"], score.data["defined"]) == (8, 8)
-    assert score.data["low"] < 6.25 < score.data["high"]
+    assert (score.data["basis"], score.data["low"], score.data["high"]) == ("two", None, None)
+
+
+SPREAD = [[1, 2], [3, 4]]
+HIGHER = [[10, 12], [11, 13]]
+
+
+@pytest.mark.parametrize(
+    ("environment", "values", "basis"),
+    [
+        ("yard:Meadow", [SPREAD], "draw"),  # it does not say what its seed draws
+        ("yard:Meadow", [SPREAD, HIGHER], "two"),
+        ("yard:Meadow", [SPREAD, HIGHER, HIGHER], "seeds"),
+        ("yard:Meadow", [SPREAD, SPREAD, SPREAD], "equal"),
+        ("yard:Field", [SPREAD], "samples"),  # it says: samples only
+        ("yard:Field", [SPREAD, HIGHER], "samples"),
+        ("yard:Field", [SPREAD, HIGHER, HIGHER], "samples"),
+        ("yard:Field", [SPREAD, SPREAD, SPREAD], "samples"),  # seeds agree, samples do not
+        ("yard:Field", [[[5, 5], [5, 5]]], "equal"),
+    ],
+)
+def test_an_interval_is_over_what_the_seed_draws(study, store, environment, values, basis):
+    asked = study(environments=[environment], seeds=list(range(len(values))))
+    put_evidence(store, asked, values)
+    data = only_score(store, asked).data
+    assert data["basis"] == basis
+    assert (data["low"] is None) == (basis in ("two", "equal"))
+    if data["low"] is not None:
+        assert data["low"] < data["value"] < data["high"]
+
+
+def test_a_metric_that_prepares_makes_the_seed_a_unit(study, store):
+    """What it prepares, as by training anew, is drawn once a seed, whatever the environment draws."""
+    asked = study(environments=["yard:Field"], metrics=["yard:Prepares"], seeds=[0, 1])
+    put_evidence(store, asked, [SPREAD, HIGHER])
+    assert only_score(store, asked).data["basis"] == "two"
+
+
+def test_samples_that_come_again_with_other_seeds_count_once(study, store):
+    """With a fixed data seed, or where an environment says so: more seeds then make no interval narrower."""
+    widths = []
+    for table in (
+        {"environments": ["yard:Field"], "seeds": [0]},
+        {"environments": ["yard:Field"], "seeds": [0, 1, 2], "data_seed": 0},
+        {"environments": ["yard:Field(rows=4)"], "seeds": [0, 1, 2]},
+        {"environments": ["yard:Field"], "seeds": [0, 1, 2]},
+    ):
+        asked = study(**table)
+        put_evidence(store, asked, [SPREAD] * len(asked.seeds))
+        data = only_score(store, asked).data
+        widths.append(data["high"] - data["low"])
+    assert widths[0] == pytest.approx(widths[1]) == pytest.approx(widths[2])
+    assert widths[3] < 0.5 * widths[0]
+
+
+def test_an_interval_ends_where_the_metric_s_range_does(study, store):
+    asked = study(metrics=["yard:Share", "yard:Share(cut=False)"])
+    for metric in (0, 1):
+        put_evidence(store, asked, [[[0.95, 0.9], [0.3, 1.0]]], metric)
+    kept, lost = (store.get(row.key).data for row in summarise(asked, store))
+    assert kept["value"] == lost["value"]
+    assert kept["high"] == 1.0 < lost["high"]
+    assert kept["low"] == lost["low"]
+
+
+def test_a_score_is_made_again_when_the_rule_of_intervals_changes(study, store, monkeypatch):
+    put_evidence(store, study(), [SPREAD])
+    first = only_score(store, study()).key
+    monkeypatch.setattr("assay.execute.summary.RULE", 99)
+    assert only_score(store, study()).key != first
 
 
 def test_samples_beyond_the_asked_number_do_not_count(study, store):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -46,6 +47,24 @@ class Meadow:
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
         assert not weights
         return _setting(WEIGHT * self.scale)
+
+    def sample(self, indices: Sequence[int], seed: int) -> Samples:
+        return _samples(indices, seed)
+
+
+@dataclass(frozen=True)
+class Field:
+    """An environment whose seed draws samples only; of so many rows, where these are given."""
+
+    draws_model: ClassVar[bool] = False
+
+    rows: int = 0
+
+    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        return _setting(WEIGHT)
+
+    def identities(self, indices: Sequence[int], seed: int) -> list[int]:
+        return [(index + (0 if self.rows else 1000 * seed)) for index in indices]
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
         return _samples(indices, seed)
@@ -162,6 +181,30 @@ class Total:
 
     def __call__(self, trial: Trial) -> Evidence:
         return Evidence({"value": self.k * trial.map.sum(dim=1).numpy()})
+
+
+@dataclass(frozen=True)
+class Prepares:
+    """A metric with work to do once per method."""
+
+    def prepare(self, trial: Trial) -> dict[str, Tensor]:
+        return {}
+
+    def __call__(self, trial: Trial) -> Evidence:
+        return Evidence({"value": trial.map.sum(dim=1).numpy()})
+
+
+@dataclass(frozen=True)
+class Share:
+    """A metric between 0 and 1, unless a parameter costs that."""
+
+    cut: bool = True
+
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (("cut", False, "range"),)
+
+    def __call__(self, trial: Trial) -> Evidence:
+        return Evidence({"value": trial.map.sum(dim=1).numpy()})
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def test_a_level_is_read_where_it_is_first_reached_though_accuracy_falls_again()
 def test_accuracy_is_what_the_curve_is_drawn_over() -> None:
     metric = Soundness(canvas="zero", steps=9)
     found = [metric(Trial(predicted(image_scene(12, seed=seed)), numbers(seed, 12, 6, 6))) for seed in (1, 2)]
-    made = _reduced(found, metric.reduce)
+    made = _reduced(found, metric.reduce, interval(found, metric.reduce))
     expected = np.mean([evidence["correct"].mean(axis=0) for evidence in found], axis=0)
     np.testing.assert_allclose(made.arrays["axis"], expected, rtol=1e-12)
     assert made.arrays["curve"].shape == expected.shape
@@ -90,7 +90,7 @@ def test_an_axis_that_the_samples_do_not_decide_stays() -> None:
 
 def test_the_interval_reruns_the_algorithm_on_every_resample() -> None:
     metric = Soundness(canvas="zero", steps=9, levels=(0.2, 0.4))
-    evidence = metric(Trial(predicted(image_scene(12)), numbers(1, 12, 6, 6)))
+    evidence = metric(Trial(predicted(image_scene(12)), numbers(0, 12, 6, 6)))
     found = interval([evidence], metric.reduce, resamples=50)
     assert found is not None
     assert found.low is not None

@@ -23,6 +23,7 @@ METHODS = {
     "my_pkg:Bad": "my_pkg:Bad",
     "grad_cam": "grad_cam",
 }
+BASES = {(ROWS, "f1"): "two", (ROWS, "accuracy_lost"): "equal"}  # others: samples
 METRICS = {"f1": "f1(sign='overall')", "sensitivity_n": "sensitivity_n(sizes=3)", "accuracy_lost": "completeness"}
 LEVEL = {"gradient": 0.8, IG: 0.3, "random_map": 0.4, "grad_cam": 0.6}
 AXIS = np.array([1.0, 10.0, 1000.0])
@@ -205,6 +206,11 @@ class Builder:
         kept = [i for i in range(SAMPLES) if metric != "sensitivity_n" or is_defined(i)]
         mean = float(np.mean([value(method, seed, i) for seed in (0, 1) for i in kept]))
         data = {"value": mean, "low": mean - 0.05, "high": mean + 0.05, "per_seed": [mean, mean], "count": 6}
+        data["basis"] = BASES.get((environment, metric), "samples")
+        if data["basis"] != "samples":
+            data |= {"low": None, "high": None}
+        if data["basis"] == "two":
+            data["per_seed"] = [mean - 0.02, mean + 0.02]
         arrays = None
         if metric == "sensitivity_n":
             arrays = {"axis": AXIS, "curve": np.array([LEVEL[method]] * 2 + [0.0])}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from assay.core.errors import AssayError
 from assay.report.board import result
 from assay.report.export import CURVES, LONG, SCORES, curves, frame, scores, write
 from assay.report.printed import escape_markdown, escape_tex
+from assay.report.words import spread
 from assay.store.store import Store
 from unit.report import made
 
@@ -111,6 +113,18 @@ def test_files_hold_the_tables_and_lie_side_by_side(store: Store, tmp_path: Path
     assert set(back.method) == set(made.METHODS)
 
 
+def test_scores_have_the_value_of_every_seed_and_what_the_interval_is_over(store: Store) -> None:
+    found = scores(store).set_index(["environment", "method", "metric"])
+    for board, line, metric, cell in result(store).cells():
+        row = found.loc[(board.environment, line.method, metric)]
+        assert json.loads(row.per_seed) == list(cell.per_seed)
+        assert row.basis == cell.basis
+    assert set(found.basis) == {"samples", "two", "equal", ""}
+    two = found[found.basis == "two"]
+    assert two.low.isna().all()
+    assert [sum(json.loads(values)) / 2 for values in two.per_seed] == pytest.approx(list(two.value))
+
+
 def test_curves_are_long_and_without_points_that_mean_nothing(store: Store) -> None:
     found = curves(store)
     assert len(found) == 7 * 2  # seven curves of three points, the last of which is defined nowhere
@@ -127,7 +141,10 @@ def test_leaderboards_as_text_have_every_number_and_every_gap(store: Store, tmp_
     for _, _, _, cell in result(store).cells():
         if cell.value is not None:
             assert f"{cell.value:.3f}" in text
-            assert f"[{cell.low:.3f}, {cell.high:.3f}]" in text
+            assert spread(cell).replace("|", r"\|" if suffix == "md" else "|") in text
+    assert "95 % intervals over samples" in text.replace(r"\%", "%")
+    assert "equal in both seeds" in text
+    assert "bootstrap" not in text
     assert text.count("failed") == 6
     assert text.count("skipped") == 3
     assert text.count("4/6") == 7
@@ -138,7 +155,7 @@ def test_markdown_tables_are_not_broken_by_labels(store: Store, tmp_path: Path) 
     write(store, tmp_path / "board.md")
     lines = [line for line in (tmp_path / "board.md").read_text().splitlines() if line.startswith("|")]
     assert len(lines) == 2 * (2 + 5)
-    assert {line.count("|") for line in lines} == {3 + 4}  # method, gap, three metrics, mean rank
+    assert {line.replace(r"\|", "").count("|") for line in lines} == {3 + 4}  # method, gap, three metrics, mean rank
     assert escape_markdown("a|b*_<c>\n`d`") == r"a\|b\*\_\<c\> \`d\`"
     assert "**0.811**" in lines[2]
 

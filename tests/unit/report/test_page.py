@@ -124,13 +124,26 @@ def test_every_table_names_its_rows_and_columns(html: str) -> None:
         assert "<thead>" in table
 
 
-def test_every_score_stands_on_its_board_with_its_interval(html: str, store: Store) -> None:
+def test_every_score_stands_on_its_board_with_its_interval_or_both_values(html: str, store: Store) -> None:
     boards = re.split(r'<h3 id="board-\d+">', section(html, "boards"))[1:]
     for board, text in zip(result(store).boards, boards, strict=True):
         for line in board.lines:
             for cell in (cell for cell in line.cells.values() if cell.value is not None):
                 assert f'<span class="value">{cell.value:.3f}</span>' in text
-                assert f"[{cell.low:.3f}, {cell.high:.3f}]" in text
+                assert {
+                    "samples": lambda cell: f"[{cell.low:.3f}, {cell.high:.3f}]",
+                    "two": lambda cell: f"({cell.per_seed[0]:.3f} | {cell.per_seed[1]:.3f})",
+                    "equal": lambda cell: "",
+                }[cell.basis](cell) in text
+
+
+def test_below_each_board_stands_what_its_intervals_are_over(html: str) -> None:
+    shapes, rows = re.split(r'<h3 id="board-\d+">', section(html, "boards"))[1:]
+    for text in (shapes, rows):
+        assert '<p class="note">95 % intervals over samples.</p>' in text
+    assert ("both values, no interval" in rows, "both values, no interval" in shapes) == (True, False)
+    assert ("equal in both seeds" in rows, "equal in both seeds" in shapes) == (True, False)
+    assert "bootstrap" not in html
 
 
 def test_the_best_of_each_column_is_bold_and_only_the_best(html: str) -> None:

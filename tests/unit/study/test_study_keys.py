@@ -76,17 +76,18 @@ def test_the_seed_of_the_model_and_the_seed_of_the_data_are_not_mixed_up():
     assert all_keys(Place(ENVIRONMENT, 1, 0))["trial"] != all_keys(Place(ENVIRONMENT, 0, 1))["trial"]
 
 
-def test_a_score_depends_on_evidence_samples_and_resamples():
-    score = keys.score_key(METRIC, [["a", "b"]], 8, 1000)
-    assert score == keys.score_key(METRIC, (("a", "b"),), 8, 1000)
+def test_a_score_depends_on_evidence_samples_and_the_rule_of_intervals():
+    score = keys.score_key(METRIC, [["a", "b"]], 8, (2, 1000))
+    assert score == keys.score_key(METRIC, (("a", "b"),), 8, (2, 1000))
     others = [
-        keys.score_key(METRIC, [["a"], ["b"]], 8, 1000),
-        keys.score_key(METRIC, [["b", "a"]], 8, 1000),
-        keys.score_key(METRIC, [["a", "b"]], 7, 1000),
-        keys.score_key(METRIC, [["a", "b"]], 8, 999),
-        keys.score_key(full("metrics", "recall"), [["a", "b"]], 8, 1000),
+        keys.score_key(METRIC, [["a"], ["b"]], 8, (2, 1000)),
+        keys.score_key(METRIC, [["b", "a"]], 8, (2, 1000)),
+        keys.score_key(METRIC, [["a", "b"]], 7, (2, 1000)),
+        keys.score_key(METRIC, [["a", "b"]], 8, (3, 1000)),
+        keys.score_key(METRIC, [["a", "b"]], 8, (2, 999)),
+        keys.score_key(full("metrics", "recall"), [["a", "b"]], 8, (2, 1000)),
     ]
-    assert len({score, *others}) == 6
+    assert len({score, *others}) == 7
 
 
 def test_kept_samples_depend_on_the_data_and_how_many():

@@ -1,0 +1,108 @@
+"""What a seed draws: environments say it, it is so, and shipped studies heed it."""
+
+import numpy as np
+import pytest
+import torch
+
+from assay.core.build import named
+from assay.core.drawn import draws_model, identities
+from assay.core.registry import catalogue
+from assay.study.shelf import find, shelf
+
+CASES = {
+    "color_count": True,
+    "color_count(unseen=False)": False,
+    "color_count(redundant=0)": False,
+    "color_count(weight_seed=3)": False,
+    "pixel_count": True,
+    "pixel_count(uniform=True)": False,
+    "pixel_count(weight_seed=3)": False,
+    "pixel_modulo": True,
+    "pixel_modulo(uniform=True)": False,
+    "pixel_modulo(weight_seed=3)": False,
+    "token_count": False,
+    "tabular_rule": True,
+    "tabular_rule(model='forest')": True,
+    "cifar": False,
+    "cifar(weights='trained')": True,
+    "own": False,
+    "in_domain(of=cifar())": True,
+    "in_domain(of=cifar(), epochs=0)": False,
+    "beside(of=cifar(), other=cifar(network='resnet8_wide_stem'))": False,
+    "beside(of=cifar(), other=cifar(weights='trained'))": True,
+}
+"""Whether the seed draws the model."""
+
+
+def environment(spec):
+    return named("environments", spec)[0]
+
+
+@pytest.mark.parametrize("spec", CASES)
+def test_an_environment_says_whether_its_seed_draws_the_model(spec):
+    assert draws_model(environment(spec)) is CASES[spec]
+
+
+def test_every_environment_of_the_catalogue_says_it():
+    assert {spec.partition("(")[0] for spec in CASES} == set(catalogue("environments"))
+    for name in catalogue("environments"):
+        assert hasattr(type(environment(next(spec for spec in CASES if spec.startswith(name)))), "draws_model")
+
+
+def test_of_one_that_says_nothing_it_is_assumed():
+    assert draws_model(object())
+
+
+SMALL = {
+    "color_count": "side=16, sizes=(3, 6)",
+    "pixel_count": "side=24",
+    "pixel_modulo": "side=24, modulus=5",
+    "token_count": "length=7, words=2, decoys=1, fillers=2, reference=8",
+    "own": "",
+}
+
+
+@pytest.mark.parametrize("spec", [spec for spec in CASES if spec.partition("(")[0] in SMALL])
+def test_what_is_said_is_so(spec):
+    """Networks with hand-set weights, made for two seeds."""
+    name, _, given = spec.partition("(")
+    inside = ", ".join(part for part in (SMALL[name], given.removesuffix(")")) if part)
+    made = environment(f"{name}({inside})")
+    first, second = (made.setting(seed, {}).model.state_dict() for seed in (0, 1))
+    assert any(not torch.equal(first[key], second[key]) for key in first) == CASES[spec]
+
+
+def test_rows_of_a_file_come_again_with_other_seeds(tmp_path):
+    path = tmp_path / "rows.npy"
+    np.save(path, np.random.default_rng(0).normal(size=(12, 6)).astype(np.float32))
+    made = environment(f"own(data='{path}')")
+    samples = {
+        seed: dict(zip(identities(made, range(12), seed), made.sample(range(12), seed).x, strict=True))
+        for seed in (0, 1, 2)
+    }
+    assert list(samples[0]) == list(range(12)) != list(samples[1])
+    for seed in (1, 2):
+        assert set(samples[seed]) == set(samples[0])
+        assert all(torch.equal(samples[0][name], x) for name, x in samples[seed].items())
+
+
+def test_samples_that_are_made_on_the_spot_never_come_again():
+    for spec in ("token_count", "cifar(dataset='drawn', network='resnet8', weights='trained')"):
+        made = environment(spec)
+        assert not set(identities(made, range(4), 0)) & set(identities(made, range(4), 1))
+
+
+def test_environments_around_others_have_their_samples():
+    around = environment("in_domain(of=own())")
+    assert identities(around, range(5), 3) == identities(environment("own"), range(5), 3) != list(range(5))
+
+
+@pytest.mark.parametrize("name", shelf())
+def test_a_shipped_study_that_draws_models_has_five_seeds_or_says_that_it_has_one(name):
+    study = find(name)
+    drawn = any(draws_model(named("environments", str(entry.spec))[0]) for entry in study.environments)
+    if drawn and len(study.seeds) < 5:
+        assert len(study.seeds) == 1
+        assert "one draw" in study.title
+    if len(study.seeds) > 1:
+        assert "one draw" not in study.title
