@@ -16,13 +16,16 @@ from torch import Tensor, nn
 from assay.attributed import Attributed
 from assay.core import preflight
 from assay.core.build import describe, method_named, named
+from assay.core.drawn import draws_model
 from assay.core.errors import SpecError
+from assay.core.floors import Check, Rule
 from assay.core.given import as_classes, as_rows, sound_baseline, sound_classes, sound_rows
 from assay.core.global_streams import lent
 from assay.core.machine import Machine
+from assay.core.promises import promised_range
 from assay.core.protocols import Environment, Method, Trained
 from assay.core.question import Question
-from assay.core.registry import card, stream_name
+from assay.core.registry import card, resolve, stream_name
 from assay.core.setting import Reference, Samples, Setting
 from assay.core.spec import Spec, Value
 from assay.environments.own import own_setting
@@ -31,8 +34,10 @@ from assay.evaluation import evaluate as judge_all
 from assay.execute.run import run as run_study
 from assay.execute.trial import answered, fit, pose
 from assay.report.board import Result, result
-from assay.stats.faithfulness import verdict
+from assay.stats.faithfulness import Measured, Verdict, checks_for
+from assay.stats.intervals import interval
 from assay.store.store import Store
+from assay.study.floors import AGREEMENT, floors
 from assay.study.shelf import find
 from assay.study.study import METHODS, METRICS, Study
 
@@ -71,7 +76,7 @@ def attribute(
     query = pose(setting, samples, question, ("method", how, *where), HERE)
     if hasattr(solver, "fit"):
         query = replace(query, fitted=fit(solver, setting, question, ("fit", how, *where[:2]), HERE))
-    return Attributed(name, solver, query, samples, answered(solver, query), where)
+    return Attributed(name, solver, query, samples, answered(solver, query), where, draws_model(place))
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,11 +186,37 @@ def assert_faithful(
     gamma: float = 0.5,
     metric: str = "f1",
     n: int = 16,
+    *,
+    seeds: Sequence[int] = (0,),
+    signs: bool = True,
+    agreement: float = AGREEMENT,
+    rule: Rule = "interval",
+    strict: bool = False,
 ) -> None:
-    """Fail, as a test does, when the environment refutes the method: its mean score is below gamma."""
-    if not card("metrics", Spec.parse(metric).name).fact("higher_is_better", True):
+    """Fail, as a test does, when the environment refutes the method; with ``strict`` also where that is undecided.
+
+    F1 is asked for overall, for positive and for negative truth, and the signs must agree on ``agreement`` of the true
+    effect; without ``signs`` F1 overall decides alone, as in the paper. From three seeds on, where a seed draws the
+    model, the whole interval must lie below gamma to refute; with fewer, and with ``rule="point"``, the value decides.
+    """
+    tested = resolve("metrics", Spec.parse(metric))
+    if not card("metrics", tested.name).fact("higher_is_better", True):
         raise SpecError(f"'{metric}' is better when lower; the test needs a metric with a floor.")
-    found = attribute(environment, method, n=n).score(metric)
-    assert found.value is not None, f"{metric} is undefined on all {n} samples"
-    refuted = verdict(str(method), {str(environment): found.value}, gamma).refuted
-    assert not refuted, f"refuted: {found} is below gamma = {gamma:g} on {environment}"
+    trials = [attribute(environment, method, n=n, seed=seed) for seed in seeds]
+    where = environment if isinstance(environment, str) else describe(environment).name
+    positive_only = trials[0].said.positive_only
+    wanted = dict(floors(tested, metric, gamma, signs, agreement))
+    asked = checks_for(tuple(wanted), positive_only)
+    found = (_measured(check, str(wanted[check]), trials, where, rule) for check in asked)
+    result = Verdict(str(method), gamma, tuple(filter(None, found)), positive_only and asked != tuple(wanted))
+    assert result.found, f"{metric} is undefined on all {n} samples"
+    assert result.outcome not in (("refuted", "undecided") if strict else ("refuted",)), str(result)
+
+
+def _measured(check: Check, metric: str, trials: Sequence[Attributed], where: str, rule: Rule) -> Measured | None:
+    judge, scored = named("metrics", metric)[0], [trial.score(metric) for trial in trials]
+    evidence = [found.evidence for found in scored]
+    found = interval(evidence, scored[0].reduce, trials[0].draws_model, promised_range(judge))
+    if found is None:
+        return None
+    return Measured(where, check, found.value, found.low, found.high, found.basis, found.per_seed, rule)

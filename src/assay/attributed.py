@@ -10,7 +10,7 @@ import numpy.typing as npt
 from torch import Tensor
 
 from assay.core.build import describe, named
-from assay.core.evidence import Score, mean_score
+from assay.core.evidence import Evidence, Reduce, Score, mean_score
 from assay.core.protocols import Metric
 from assay.core.query import Query
 from assay.core.question import Question
@@ -36,6 +36,8 @@ class Scored:
     per_sample: Array | None  # None for metrics of a whole set
     defined: npt.NDArray[np.bool_]
     curve: Array | None
+    evidence: Evidence  # per sample, the metric's own rows among them
+    reduce: Reduce  # what makes a score of evidence
 
     @property
     def value(self) -> float | None:
@@ -56,6 +58,7 @@ class Attributed:
     samples: Samples
     answer: Answer
     place: tuple[str | int, ...]  # environment and seeds: what randomness depends on
+    draws_model: bool = True  # whether another seed is another model
 
     @property
     def setting(self) -> Setting:
@@ -98,8 +101,9 @@ class Attributed:
         evidence = judge(
             trial(judge, self.solver, self.query, scene, self.attribution, resolution=self.answer.resolution)
         )
-        found = getattr(judge, "reduce", mean_score)(evidence)
-        return Scored(name, found, evidence.rows.get("value"), evidence.defined, found.curve)
+        reduce = getattr(judge, "reduce", mean_score)
+        found = reduce(evidence)
+        return Scored(name, found, evidence.rows.get("value"), evidence.defined, found.curve, evidence, reduce)
 
     def picture(self, count: int = 4) -> Image:
         """Input, truth and attribution side by side."""

@@ -58,7 +58,8 @@ def execute(study: Study, root: Path, workers: int, options: Machine, as_json: b
         typer.echo(f"{plan.trials} blocks of attributions, {plan.reused} of them complete before. Store: {root}")
         typer.echo(f"Look at it: assay report {root}")
     verdicts = [(test, v) for test in study.faithfulness for v in found.verdicts[test.metric, test.gamma]]
-    refuted = [v for test, v in verdicts if v.refuted and v.method in test.require]
+    failing = {True: ("refuted", "undecided"), False: ("refuted",)}
+    refuted = [v for test, v in verdicts if v.method in test.require and v.outcome in failing[test.strict]]
     cells = [cell for board in found.boards for line in board.lines for cell in line.cells.values()]
     nothing = bool(cells) and all(cell.status != "ok" for cell in cells)
     if nothing and not as_json:

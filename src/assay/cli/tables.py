@@ -177,7 +177,23 @@ def to_json(result: Result) -> dict[str, Any]:
 
 def _tested(result: Result, metric: str) -> list[dict[str, Any]]:
     return [
-        {"method": found.method, "gamma": gamma, "refuted_by": list(found.refuted_by), "verdict": str(found)}
+        {
+            "method": found.method,
+            "gamma": gamma,
+            "outcome": found.outcome,
+            "refuted_by": list(found.refuted_by),
+            "checks": [
+                {
+                    "environment": one.environment,
+                    **one.check.to_json(),
+                    "value": one.value,
+                    "outcome": one.outcome,
+                    "draws_below": list(one.draws_below),
+                }
+                for one in found.found
+            ],
+            "verdict": str(found),
+        }
         for (tested, gamma), verdicts in result.verdicts.items()
         if tested == metric
         for found in verdicts

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.core.errors import StoreError
+from assay.core.floors import Check
 from assay.core.records import Record
 from assay.report.promises import Said, said
 from assay.report.words import bases
-from assay.stats.faithfulness import Verdict, verdict
+from assay.stats.faithfulness import Measured, Verdict, checks_for
 from assay.stats.ranks import mean_ranks, ranks
 from assay.store.store import Store
 
@@ -209,12 +210,23 @@ def _ranked(cell: Cell, rank: float | None) -> Cell:
 
 def _verdicts(run: Record, boards: Sequence[Board]) -> dict[tuple[str, float], tuple[Verdict, ...]]:
     found: dict[tuple[str, float], tuple[Verdict, ...]] = {}
+    methods = tuple(dict.fromkeys(line.method for board in boards for line in board.lines))
     for test in run.data["study"]["faithfulness"]:
         metric, gamma = str(test["metric"]), float(test["gamma"])
-        values: dict[str, dict[str, float | None]] = {}
-        for board in boards:
-            for line in board.lines:
-                value = line.cells[metric].value if metric in line.cells else None
-                values.setdefault(line.method, {})[board.environment] = value
-        found[metric, gamma] = tuple(verdict(method, places, gamma) for method, places in values.items())
+        found[metric, gamma] = tuple(_verdict(test, method, boards) for method in methods)
     return found
+
+
+def _verdict(test: Mapping[str, Any], method: str, boards: Sequence[Board]) -> Verdict:
+    gamma, own = float(test["gamma"]), test.get("by", {}).get(method)
+    checks = [Check(**check) for check in test.get("checks", ())] or [Check(str(test["metric"]), gamma)]
+    lines = {board.environment: line for board in boards for line in board.lines if line.method == method}
+    positive_only = not own and any(line.said.positive_only for line in lines.values())
+    asked = (Check(str(own), gamma),) if own else checks_for(checks, positive_only)
+    measured = tuple(
+        Measured(place, check, cell.value, cell.low, cell.high, cell.basis, cell.per_seed, test.get("rule", "interval"))
+        for place, line in lines.items()
+        for check in asked
+        if (cell := line.cells.get(check.metric)) is not None and cell.value is not None
+    )
+    return Verdict(method, gamma, measured, positive_only and asked != tuple(checks))

@@ -69,11 +69,11 @@ def summary(reading: Reading) -> str:
 
 
 def _refuted(test: Test) -> str:
-    tested = [verdict for _, verdict, _ in test.rows if verdict.tested_in]
-    refuted = sum(verdict.refuted for verdict in tested)
-    return (
-        f" The test on {test.metric} at γ = {test.gamma:g} refutes {refuted} of {words.counted(len(tested), 'method')}."
-    )
+    tested = [verdict for _, verdict in test.rows if verdict.found]
+    refuted, open_ = (sum(verdict.outcome == word for verdict in tested) for word in ("refuted", "undecided"))
+    undecided = f" and leaves {open_} undecided" if open_ else ""
+    methods = words.counted(len(tested), "method")
+    return f" The test on {test.metric} at γ = {test.gamma:g} refutes {refuted} of {methods}{undecided}."
 
 
 def _missing(reading: Reading) -> str:

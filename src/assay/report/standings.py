@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from assay.report.axes import Axis
 from assay.report.board import Board, Cell
@@ -69,8 +70,10 @@ class Test:
 
     metric: str
     gamma: float
+    rule: str
+    checks: tuple[Mapping[str, Any], ...]
     environments: tuple[str, ...]
-    rows: tuple[tuple[Component, Verdict, Mapping[str, Cell]], ...]  # cells by environment
+    rows: tuple[tuple[Component, Verdict], ...]
 
 
 def standings(reading: Reading) -> tuple[Standing, ...]:
@@ -128,15 +131,19 @@ def _unbeaten(columns: tuple[Column, ...], rows: tuple[Row, ...]) -> Iterator[Un
 
 def tests(reading: Reading) -> tuple[Test, ...]:
     found = reading.result.verdicts
-    return tuple(_test(reading, metric, gamma, verdicts) for (metric, gamma), verdicts in found.items() if verdicts)
+    return tuple(
+        _test(reading, test, found[test["metric"], float(test["gamma"])]) for test in reading.study["faithfulness"]
+    )
 
 
-def _test(reading: Reading, metric: str, gamma: float, verdicts: tuple[Verdict, ...]) -> Test:
-    methods = by_label(reading.run, "methods")
-    cells: dict[str, dict[str, Cell]] = {}
-    for board, line, label, cell in reading.result.cells():
-        if label == metric:
-            cells.setdefault(line.method, {})[board.environment] = cell
-    environments = tuple(board.environment for board in reading.result.boards if metric in board.metrics)
-    rows = tuple((methods[found.method], found, cells.get(found.method, {})) for found in verdicts)
-    return Test(metric, gamma, environments, rows)
+def _test(reading: Reading, test: Mapping[str, Any], verdicts: tuple[Verdict, ...]) -> Test:
+    methods, places = by_label(reading.run, "methods"), [board.environment for board in reading.result.boards]
+    tested = {place for verdict in verdicts for place in verdict.tested_in}
+    return Test(
+        test["metric"],
+        float(test["gamma"]),
+        test.get("rule", "interval"),
+        tuple(test.get("checks", ())),
+        tuple(place for place in places if place in tested),
+        tuple((methods[verdict.method], verdict) for verdict in verdicts),
+    )

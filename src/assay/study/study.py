@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.core.errors import AssayError
+from assay.core.floors import Check, Rule
 from assay.core.question import Question
 from assay.core.spec import Spec
 
@@ -37,11 +38,26 @@ class Entry:
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """The faithfulness test at gamma: a method is refuted by an environment where the metric falls below gamma."""
+    """The faithfulness test at gamma: a method is refuted by an environment where a metric falls below its floor."""
 
     metric: str  # label of a metric
     gamma: float = 0.5
     require: tuple[str, ...] = ()  # labels of methods that must not be refuted, else the run ends with exit code 1
+    checks: tuple[Check, ...] = ()  # what methods are held to: the metric, and with F1 the signs of the truth
+    by: tuple[tuple[str, str], ...] = ()  # methods that are judged by a metric of their own: labels of both
+    rule: Rule = "interval"  # what decides: the interval, or the value alone (point, as in the paper)
+    strict: bool = False  # a required method must not be undecided either
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "metric": self.metric,
+            "gamma": self.gamma,
+            "require": list(self.require),
+            "checks": [check.to_json() for check in self.checks],
+            "by": dict(self.by),
+            "rule": self.rule,
+            "strict": self.strict,
+        }
 
 
 @dataclass(frozen=True)
@@ -81,8 +97,5 @@ class Study:
             ],
             "methods": [entry.to_json() for entry in self.methods],
             "metrics": [entry.to_json() for entry in self.metrics],
-            "faithfulness": [
-                {"metric": test.metric, "gamma": test.gamma, "require": list(test.require)}
-                for test in self.faithfulness
-            ],
+            "faithfulness": [test.to_json() for test in self.faithfulness],
         }
