@@ -30,7 +30,7 @@ def command(*given):
 
 def test_a_linear_model_s_exact_attribution_correlates_perfectly():
     found = assay.evaluate(
-        yours.linear(), rows(), methods=["input_x_gradient", "random_map"], metrics=["sensitivity_n(readout='logit')"]
+        yours.linear(), rows(), methods=["input_x_gradient", "random_map"], metrics=["sensitivity_n"]
     )
     exact, random = found.cells
     assert exact.value == pytest.approx(1.0, abs=1e-6)
@@ -191,9 +191,7 @@ def test_rows_and_classes_that_do_not_fit_are_told_before_anything_runs(change, 
 
 def test_a_regression_and_a_model_of_probabilities_need_one_word():
     value = torch.nn.Linear(6, 1)
-    found = assay.evaluate(
-        value, rows(), methods=["input_x_gradient"], metrics=["deletion(readout='value')"], outputs="value"
-    )
+    found = assay.evaluate(value, rows(), methods=["input_x_gradient"], metrics=["deletion"], outputs="value")
     assert found.cells[0].status == "ok"
     flat = torch.nn.Sequential(value, torch.nn.Flatten(0))
     with pytest.raises(AssayError, match=r"\(rows, outputs\) is needed"):

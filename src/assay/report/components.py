@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.core.cards import told
 from assay.core.records import Record, canonical
 from assay.core.spec import Spec, walk
 
@@ -117,4 +118,4 @@ def _jsonable(value: Any) -> Any:
 def _plain(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(_plain(item) for item in value)
-    return value if isinstance(value, str) else canonical(value)
+    return value if isinstance(value, str) else told(value) if isinstance(value, float) else canonical(value)
