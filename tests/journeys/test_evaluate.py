@@ -201,6 +201,31 @@ def test_a_regression_and_a_model_of_probabilities_need_one_word():
     assert told.cells[0].status == "ok"
 
 
+def test_a_metric_that_reads_another_number_than_was_explained_says_so(data, tmp_path):
+    asked = (
+        "--model",
+        "yours:linear",
+        "--data",
+        data,
+        "--store",
+        tmp_path / "st",
+        "-m",
+        "gradient",
+        "-m",
+        "random_map",
+    )
+    metrics = ("-s", "deletion", "-s", "deletion(readout='probability')")
+    board = json.loads(command(*asked, *metrics, "--json").output)["boards"][0]
+    told = {
+        (line["method"], metric): (cell["explains"], cell["reads"])
+        for line in board["methods"]
+        for metric, cell in line["metrics"].items()
+    }
+    assert told.pop(("gradient", "deletion(readout='probability')")) == ("logit", "probability")
+    assert set(told.values()) == {("", "")}
+    assert "reads the probability, gradient explains the logit" in command(*asked, *metrics).output
+
+
 def test_two_of_one_name_are_both_there():
     found = assay.evaluate(yours.linear(), rows(), 0, [lambda m, x, t: x, lambda m, x, t: -x], ["deletion"])
     assert [cell.method for cell in found.cells] == ["<lambda>", "<lambda> (2)"]

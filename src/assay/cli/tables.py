@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.report.board import Board, Cell, Result, arrow
+from assay.report.unbeaten import unbeaten
 
 HEAD = 14  # characters of a heading that stay on one line
 
@@ -25,6 +26,10 @@ def print_result(result: Result, console: Console | None = None) -> None:
             for metric, value in board.ceilings().items():
                 told = f"truth has ties, so a map without ties reaches at most {value:.3f}"
                 console.print(f" [dim]{escape(metric)}: {told}[/dim]", highlight=False)
+            for told in board.two_numbers():
+                console.print(f" [dim]{escape(told)}[/dim]", highlight=False)
+            for behind in unbeaten(result.run, board):
+                console.print(f" [yellow]{escape(str(behind))}[/yellow]", highlight=False)
         else:
             console.print(f"[bold]{escape(board.environment)}[/bold]: no metric of this study is meant for it.")
         console.print()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.core.errors import StoreError
 from assay.core.records import Record
+from assay.report.asked import two_numbers
+from assay.report.components import by_label
+from assay.report.words import listed, verb
 from assay.stats.faithfulness import Verdict, verdict
 from assay.stats.ranks import mean_ranks, ranks
 from assay.store.store import Store
@@ -27,6 +30,8 @@ class Cell:
     reason: str = ""
     key: str = ""
     ceiling: float | None = None  # the best that these samples allow, where the metric knows it
+    explains: str = ""  # the number that the method explained, where the metric read another one
+    reads: str = ""  # the number that the metric read, where the method explained another one
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,22 @@ class Board:
         """By metric: the most that is possible on these samples, where that is less than the metric's own best."""
         known = [(name, cell.ceiling) for line in self.lines for name, cell in line.cells.items() if cell.ceiling]
         return {name: value for name, value in sorted(known, key=lambda pair: pair[1]) if value < 0.9995}
+
+    def two_numbers(self) -> list[str]:
+        """Sentences: which metrics read another number than which methods explained."""
+        found: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+        for metric in self.metrics:
+            methods: dict[tuple[str, str], list[str]] = {}
+            for line in self.lines:
+                cell = line.cells[metric]
+                methods.setdefault((cell.reads, cell.explains), []).append(line.method)
+            for (reads, explains), names in methods.items():
+                if reads:
+                    found.setdefault((reads, explains, tuple(names)), []).append(metric)
+        return [
+            f"{listed(by)} {verb('read', by)} the {reads}, {listed(names)} {verb('explain', names)} the {explains}"
+            for (reads, explains, names), by in found.items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -90,7 +111,10 @@ def result(store: Store) -> Result:
     rows: Sequence[Mapping[str, str]] = run.data["rows"]
     scores = store.get_many(row["key"] for row in rows)
     labels = [entry["label"] for entry in run.data["study"]["environments"]]
-    boards = tuple(_board(run, label, [row for row in rows if row["environment"] == label], scores) for label in labels)
+    asked = _asked(run, store)
+    boards = tuple(
+        _board(run, label, [row for row in rows if row["environment"] == label], scores, asked) for label in labels
+    )
     return Result(run, boards, _verdicts(run, boards))
 
 
@@ -116,10 +140,36 @@ def arrow(run: Record, metric: str, up: str = "↑", down: str = "↓") -> str:
     return {None: "", True: up, False: down}[higher_is_better(run, metric)]
 
 
-def _board(run: Record, label: str, rows: Sequence[Mapping[str, str]], scores: Mapping[str, Record]) -> Board:
+def _asked(run: Record, store: Store) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """By environment and method, what its first trial tells; controls explain no number at all."""
+    controls = {label for label, method in by_label(run, "methods").items() if method.control}
+    keys = {
+        (trials["environment"], trials["method"]): trials["blocks"][0]["trial"]
+        for trials in run.data["trials"]
+        if trials["method"] not in controls
+    }
+    records = store.get_many(keys.values())
+    return {place: records[key].data for place, key in keys.items() if key in records}
+
+
+def _board(
+    run: Record,
+    label: str,
+    rows: Sequence[Mapping[str, str]],
+    scores: Mapping[str, Record],
+    asked: Mapping[tuple[str, str], Mapping[str, Any]],
+) -> Board:
     metrics = tuple(dict.fromkeys(row["metric"] for row in rows))
     methods = tuple(dict.fromkeys(row["method"] for row in rows))
-    cells = {(row["method"], row["metric"]): _cell(row["key"], scores.get(row["key"])) for row in rows}
+    judges = by_label(run, "metrics")
+    cells = {
+        (row["method"], row["metric"]): _cell(
+            row["key"],
+            scores.get(row["key"]),
+            *two_numbers(judges[row["metric"]], asked.get((label, row["method"]), {})),
+        )
+        for row in rows
+    }
     ranked = {
         metric: ranks({method: cells[method, metric].value for method in methods}, bool(higher_is_better(run, metric)))
         for metric in metrics
@@ -151,7 +201,7 @@ def _without_value(data: Mapping[str, Any]) -> str:
     return f"no value: the {data['defined']} samples that count reach no level"
 
 
-def _cell(key: str, record: Record | None) -> Cell:
+def _cell(key: str, record: Record | None, explains: str, reads: str) -> Cell:
     if record is None:
         return Cell("failed", reason="the score is not in the store: run the study again", key=key)
     if record.status != "ok":
@@ -159,7 +209,8 @@ def _cell(key: str, record: Record | None) -> Cell:
     data = record.data
     reason = "" if data["value"] is not None else _without_value(data)
     names = ("value", "low", "high", "count", "defined")
-    return Cell("ok", **{name: data[name] for name in names}, reason=reason, key=key, ceiling=data.get("ceiling"))
+    found = Cell("ok", **{name: data[name] for name in names}, reason=reason, key=key, ceiling=data.get("ceiling"))
+    return replace(found, explains=explains, reads=reads)
 
 
 def _ranked(cell: Cell, rank: float | None) -> Cell:

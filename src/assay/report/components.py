@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.core.cards import told
+from assay.core.question import Question
 from assay.core.records import Record, canonical
 from assay.core.spec import Spec, walk
 
@@ -44,9 +45,22 @@ class Component:
 
     @property
     def _read(self) -> str:
+        return self._sure or str(self.spec.get("readout") or "score")
+
+    @property
+    def _sure(self) -> str:
+        """What is read whatever ``readout`` says; empty where that decides."""
         given = (self.spec.get("by"), self.spec.get("indicator"))
-        sure = [name for name in ("accuracy", "probability") if name in given]
-        return sure[0] if sure else str(self.spec.get("readout") or "score")
+        return next((name for name in ("accuracy", "probability") if name in given), "")
+
+    @property
+    def read(self) -> Question | None:
+        """The number that a metric reads off the model, open where the environment decides; None for a metric that has
+        no such choice, or counts right answers."""
+        if self._sure == "accuracy" or all(param["name"] != "readout" for param in self.card["params"]):
+            return None
+        given = {"readout": self._sure or self.spec.get("readout"), "temperature": self.spec.get("temperature")}
+        return Question.from_table({name: value for name, value in given.items() if value is not None})
 
     @property
     def rest(self) -> str:

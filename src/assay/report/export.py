@@ -53,6 +53,8 @@ SCORES: Mapping[str, str] = {
     "count": "Int64",
     "defined": "Int64",
     "ceiling": "Float64",  # the best that the samples allow, where the metric knows it
+    "explains": "string",  # the number that the method explained, where the metric read another one
+    "reads": "string",  # that other one
     "status": "string",
     "reason": "string",
     "key": "string",  # of the score

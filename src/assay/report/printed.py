@@ -32,6 +32,7 @@ def markdown(result: Result) -> str:
     parts = [f"# {escape_markdown(_title(result))}", f"Run {result.run.data['run']}. {NOTE}"]
     for board in result.boards:
         parts += [f"## {escape_markdown(board.environment)}", "\n".join(_markdown_lines(result, board))]
+        parts += [escape_markdown(f"{told}.") for told in board.two_numbers()]
     return "\n\n".join(parts) + "\n"
 
 
@@ -100,11 +101,12 @@ def _tex_table(result: Result, board: Board) -> str:
     arrows = {metric: arrow(result.run, metric, r"$\uparrow$", r"$\downarrow$") for metric in board.metrics}
     heads = ["method", *(f"{escape_tex(metric)} {way}".strip() for metric, way in arrows.items()), "mean rank"]
     body = "\n".join(_tex_lines(result, board))
+    caption = [f"{board.environment}. {NOTE}", *(f"{told}." for told in board.two_numbers())]
     return "\n".join(
         [
             r"\begin{table}",
             r"  \centering",
-            rf"  \caption{{{escape_tex(board.environment)}. {escape_tex(NOTE)}}}",
+            rf"  \caption{{{escape_tex(' '.join(caption))}}}",
             rf"  \begin{{tabular}}{{l{'r' * (len(board.metrics) + 1)}}}",
             r"    \toprule",
             f"    {' & '.join(heads)} \\\\",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.report.axes import Axis
@@ -10,6 +10,7 @@ from assay.report.board import Board, Cell
 from assay.report.charts import Bar, bar, scale
 from assay.report.components import Component, by_label
 from assay.report.reading import Reading
+from assay.report.unbeaten import Unbeaten, unbeaten
 from assay.stats.faithfulness import Verdict
 
 
@@ -37,16 +38,6 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Unbeaten:
-    """A metric by which a control does as well as methods that look at the model."""
-
-    metric: Component
-    control: Component
-    value: float | None  # the control's
-    methods: tuple[Component, ...]
-
-
-@dataclass(frozen=True)
 class Standing:
     """One environment's leaderboard."""
 
@@ -55,6 +46,7 @@ class Standing:
     rows: tuple[Row, ...]
     unbeaten: tuple[Unbeaten, ...]
     ceilings: Mapping[str, float]  # by metric label
+    two_numbers: tuple[str, ...]  # sentences: who explained another number than was read
 
 
 @dataclass(frozen=True)
@@ -79,7 +71,8 @@ def _standing(reading: Reading, board: Board, environment: Component) -> Standin
         Row(methods[line.method], tuple(_entry(line.cells[c.metric.label], c) for c in columns), line.mean_rank)
         for line in board.lines
     )
-    return Standing(environment, columns, rows, tuple(_unbeaten(columns, rows)), board.ceilings())
+    behind = tuple(unbeaten(reading.run, board))
+    return Standing(environment, columns, rows, behind, board.ceilings(), tuple(board.two_numbers()))
 
 
 def _column(board: Board, metric: Component) -> Column:
@@ -89,20 +82,6 @@ def _column(board: Board, metric: Component) -> Column:
 
 def _entry(cell: Cell, column: Column) -> Entry:
     return Entry(cell, bar(cell, column.axis), cell.rank is not None and cell.rank == column.best)
-
-
-def _unbeaten(columns: tuple[Column, ...], rows: tuple[Row, ...]) -> Iterator[Unbeaten]:
-    for index, column in enumerate(columns):
-        ranked = [
-            (cell.rank, cell.value, row.method) for row in rows if (cell := row.entries[index].cell).rank is not None
-        ]
-        controls = [place for place in ranked if place[2].control]
-        if not controls:
-            continue
-        best, value, control = min(controls, key=lambda place: place[0])
-        behind = tuple(method for rank, _, method in ranked if rank >= best and not method.control)
-        if behind:
-            yield Unbeaten(column.metric, control, value, behind)
 
 
 def tests(reading: Reading) -> tuple[Test, ...]:
