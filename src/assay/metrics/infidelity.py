@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
@@ -124,10 +125,9 @@ class Infidelity:
         if self.trend == "none":
             return ones[:, :0]
         if self.trend == "constant" or self._noisy:
-            return ones / self.samples**0.5
+            return normalize(ones, dim=0)
         size = self._removed(scene).double().flatten(1).sum(dim=1, keepdim=True)
-        spread = (size - size.mean()).norm()
-        return torch.cat([ones / self.samples**0.5, (size - size.mean()) / spread.where(spread > 0, 1.0)], dim=1)
+        return normalize(torch.cat([ones, size - size.mean()], dim=1), dim=0)
 
     def _points(self, scene: Scene, query: Query) -> Callable[[slice], Tensor]:
         """Perturbed inputs (K, B, *entries), x - I."""

@@ -53,10 +53,10 @@ INFIDELITY = [
     own(
         "infidelity",
         "sizes of rows",
-        ".flatten(1).sum(dim=1, keepdim=True)\n        spread",
-        ".flatten(1)[:, :6].sum(dim=1, keepdim=True)\n        spread",
+        ".flatten(1).sum(dim=1, keepdim=True)\n        return",
+        ".flatten(1)[:, :6].sum(dim=1, keepdim=True)\n        return",
     ),
-    own("infidelity", "sizes before the constant", "(size - size.mean()) / spread", "size / spread"),
+    own("infidelity", "sizes before the constant", "size - size.mean()]", "size]"),
     own("infidelity", "noise the other way", "centre - self.deviation *", "centre + self.deviation *"),
     own(
         "infidelity",
