@@ -1,6 +1,6 @@
 """Write docs/metrics.md from the metrics' cards:
 
-    python docs/make_metrics.py
+python docs/make_metrics.py
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def _entry(card: Card) -> str:
     low, high = card.fact("range")
     facts = {
         "better": ("higher" if card.fact("higher_is_better") else "lower") + _whose(card),
-        "range": f"{low:g} to {'no bound' if high > 1e300 else f'{high:g}'}",
-        "ideal": f"{card.fact('ideal'):g}",
+        "range": "no bounds" if _bound(low) == _bound(high) else f"{_bound(low)} to {_bound(high)}",
+        "ideal": _bound(card.fact("ideal")),
         "invariant to": ", ".join(_kept(card)) or "nothing",
         "exact on linear models": "yes" if card.fact("exact_on_linear") else "no",
         "cost": card.fact("cost"),
@@ -57,6 +57,10 @@ def _entry(card: Card) -> str:
     }
     told = "; ".join(f"*{name}* {value}" for name, value in facts.items())
     return f"### {card.name}\n\n{doc}\n\n{told}.\n"
+
+
+def _bound(value: float) -> str:
+    return "no bound" if abs(value) > 1e300 else f"{value:g}"
 
 
 def _kept(card: Card) -> list[str]:

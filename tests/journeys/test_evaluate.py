@@ -30,7 +30,7 @@ def command(*given):
 
 def test_a_linear_model_s_exact_attribution_correlates_perfectly():
     found = assay.evaluate(
-        yours.linear(), rows(), methods=["input_x_gradient", "random_map"], metrics=["sensitivity_n(readout='logit')"]
+        yours.linear(), rows(), methods=["input_x_gradient", "random_map"], metrics=["sensitivity_n"]
     )
     exact, random = found.cells
     assert exact.value == pytest.approx(1.0, abs=1e-6)
@@ -231,9 +231,7 @@ def test_rows_and_classes_that_do_not_fit_are_told_before_anything_runs(change, 
 
 def test_a_regression_and_a_model_of_probabilities_need_one_word():
     value = torch.nn.Linear(6, 1)
-    found = assay.evaluate(
-        value, rows(), methods=["input_x_gradient"], metrics=["deletion(readout='value')"], outputs="value"
-    )
+    found = assay.evaluate(value, rows(), methods=["input_x_gradient"], metrics=["deletion"], outputs="value")
     assert found.cells[0].status == "ok"
     flat = torch.nn.Sequential(value, torch.nn.Flatten(0))
     with pytest.raises(AssayError, match=r"\(rows, outputs\) is needed"):
@@ -241,6 +239,31 @@ def test_a_regression_and_a_model_of_probabilities_need_one_word():
     soft = torch.nn.Sequential(yours.linear(), torch.nn.Softmax(dim=1))
     told = assay.evaluate(soft, rows(), methods=["gradient"], metrics=["deletion"], outputs="probabilities")
     assert told.cells[0].status == "ok"
+
+
+def test_a_metric_that_reads_another_number_than_was_explained_says_so(data, tmp_path):
+    asked = (
+        "--model",
+        "yours:linear",
+        "--data",
+        data,
+        "--store",
+        tmp_path / "st",
+        "-m",
+        "gradient",
+        "-m",
+        "random_map",
+    )
+    metrics = ("-s", "deletion", "-s", "deletion(readout='probability')")
+    board = json.loads(command(*asked, *metrics, "--json").output)["boards"][0]
+    told = {
+        (line["method"], metric): (cell["explains"], cell["reads"])
+        for line in board["methods"]
+        for metric, cell in line["metrics"].items()
+    }
+    assert told.pop(("gradient", "deletion(readout='probability')")) == ("logit", "probability")
+    assert set(told.values()) == {("", "")}
+    assert "reads the probability, gradient explains the logit" in command(*asked, *metrics).output
 
 
 def test_two_of_one_name_are_both_there():

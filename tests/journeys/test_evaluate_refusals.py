@@ -72,7 +72,7 @@ def test_probabilities_are_taken_where_they_were_promised(tmp_path):
 
 
 def test_which_of_several_values_is_explained_must_be_said(tmp_path):
-    asked = {"methods": ["gradient"], "metrics": ["deletion(readout='value')"], "outputs": "value"}
+    asked = {"methods": ["gradient"], "metrics": ["deletion"], "outputs": "value"}
     with pytest.raises(SpecError, match="3 values: give target"):
         assay.evaluate(yours.linear(), rows(), **asked)
     found = assay.evaluate(yours.linear(), rows(), 2, **asked)

@@ -12,10 +12,11 @@ from torch import Tensor
 from assay.check import maps
 from assay.check.fault import Fault
 from assay.check.judges import Answer
-from assay.check.ladder_case import SEEDS, LadderCase, apart, asked_again, close
+from assay.check.ladder_case import CLOSE, SEEDS, LadderCase, apart, asked_again, close
 from assay.check.rungs import Rung, listed
 from assay.core.errors import NotApplicable
 
+TINY = 1e-5  # the least size of scores: where all are smaller, 1e-9 apart is no rounding
 EACH = 12  # features of a map, up to which each is tried by itself
 
 
@@ -163,11 +164,12 @@ def _disorder(case: LadderCase, rung: Rung, sign: int) -> str:
     exact, random, wrong = (likings.get(name) for name in ("exact maps", "random maps", "wrong maps"))
     if exact is None or random is None or wrong is None:
         return ""
-    if not exact > random + close([exact, random]):
+    near = CLOSE * max(TINY, abs(exact), abs(random), abs(wrong))  # errors in squared units of the score may be small
+    if not exact > random + near:
         return "does not prefer exact attributions to random ones"
-    if not exact > wrong + close([exact, wrong]):
+    if not exact > wrong + near:
         return "does not prefer exact attributions to wrong ones"
-    return "prefers wrong attributions to random ones" if wrong > random + close([wrong, random]) else ""
+    return "prefers wrong attributions to random ones" if wrong > random + near else ""
 
 
 def _likings(case: LadderCase, rung: Rung, sign: int) -> dict[str, float]:

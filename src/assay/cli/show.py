@@ -10,7 +10,7 @@ import typer
 from assay.cli.kinds import kind_of
 from assay.cli.options import Json
 from assay.cli.studies import named_study, show_study
-from assay.core.cards import REQUIRED, Card
+from assay.core.cards import REQUIRED, Card, told
 from assay.core.registry import card, resolve
 from assay.core.spec import Spec
 from assay.study.shelf import shelf
@@ -68,7 +68,7 @@ def _print(found: Card, spec: Spec, audited: dict[str, Any] | None) -> None:
     console.print(f"[bold]{found.name}[/bold]  ({found.kind[:-1]}, {found.target})\n")
     console.print(found.doc, highlight=False)
     for name, value in found.facts:
-        console.print(f"[dim]{name.replace('_', ' ')}:[/dim] {value}", highlight=False)
+        console.print(f"[dim]{name.replace('_', ' ')}:[/dim] {told(value)}", highlight=False)
     if found.params:
         table = Table("parameter", "value", "type", "", title="parameters", title_justify="left", box=None)
         for param in found.params:

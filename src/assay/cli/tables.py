@@ -13,6 +13,7 @@ from rich.text import Text
 
 from assay.report.board import Board, Cell, Result, arrow
 from assay.report.trouble import outcomes, sorted_out
+from assay.report.unbeaten import unbeaten
 from assay.report.words import share, spread
 
 HEAD = 14  # characters of a heading that stay on one line
@@ -30,6 +31,8 @@ def print_result(result: Result, console: Console | None = None) -> None:
                 console.print(f" [dim]{escape(metric)}: {told}[/dim]", highlight=False)
             for note in board.notes():
                 console.print(f" [dim]{escape(note)}[/dim]", highlight=False)
+            for behind in unbeaten(result.run, board):
+                console.print(f" [yellow]{escape(str(behind))}[/yellow]", highlight=False)
         else:
             console.print(f"[bold]{escape(board.environment)}[/bold]: no metric of this study is meant for it.")
         console.print()

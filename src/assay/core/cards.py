@@ -7,6 +7,7 @@ with ``ast`` keeps ``assay ls`` and ``assay run --dry-run`` quick, and lets a re
 from __future__ import annotations
 
 import ast
+import sys
 import tokenize
 from collections.abc import Iterator
 from contextlib import suppress
@@ -78,6 +79,13 @@ class Card:
             "params": [param.to_json() for param in self.params],
             "revision": self.revision,
         }
+
+
+def told(value: Any) -> str:
+    """A fact in words: the largest number there is stands for no bound."""
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(told, value))})"
+    return "no bound" if isinstance(value, float) and abs(value) == sys.float_info.max else str(value)
 
 
 def snake(name: str) -> str:

@@ -152,6 +152,8 @@ def _attribute(job: TrialJob, records: Records, desk: Desk) -> Made:
         "seed": job.place.seed,
         "block": [job.block.start, job.block.stop],
         "question": query.question.to_json(),
+        "environment_question": query.setting.question.to_json(),  # which metrics ask where they leave it open
+        "outputs": query.setting.outputs,
         **found.facts(),
     }
     arrays = {

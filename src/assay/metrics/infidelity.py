@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
@@ -17,14 +18,23 @@ from assay.metrics._ask import ask
 from assay.metrics._perturb import noise, removed_sets, removed_squares
 from assay.metrics._rows import rows
 
+ROUNDING = 1e-12  # relative: what is left of a forecast below this says nothing
+
 
 @dataclass(frozen=True)
 class Infidelity:
     """Mean squared error of the attribution as a forecast of what a perturbation I does: I . a - (f(x) - f(x - I)).
 
-    ``removal`` puts random features on the canvas, ``square`` a random square of pixels; ``noise`` is added to the
-    input, and with ``noisy_baseline`` the canvas with noise takes its place. Perturbations are shared by all samples
-    and methods.
+    ``removal`` puts random features on the canvas, ``square`` a random square of pixels, and ``region`` squares in
+    images and random features elsewhere; ``noise`` is added to the input, and with ``noisy_baseline`` the canvas with
+    noise takes its place. Perturbations are shared by all samples and methods.
+
+    What every map forecasts is taken away first (ours): the best constant, and with ``trend`` "size" also the best
+    multiple of the number of features removed. Scattered pixels lower a photograph's logit by nearly the same each
+    time, and larger squares by more: without this, a map of equal numbers forecasts the drops of a ResNet-20 on
+    CIFAR-10 with an error of 7 where Integrated Gradients have 262. With it, a constant map says nothing, and has the
+    error of a map of zeros. Captum's form, which is the paper's: perturbation='removal' or another, normalise='any' or
+    'none', trend='none'.
 
     Two readings of a map (the authors' code has both). A ``share`` is a part of the score: a removed feature takes its
     attribution with it, so I is 1 for what is removed and 0 elsewhere. A ``slope`` is a change per unit of an entry: I
@@ -37,9 +47,12 @@ class Infidelity:
     perturbations: these are common to all samples, and with few of them another draw gives another level for all.
     """
 
-    perturbation: Literal["removal", "square", "noise", "noisy_baseline"] = "removal"  # what is done to the input
+    perturbation: Literal["region", "removal", "square", "noise", "noisy_baseline"] = "region"  # what is done to inputs
     samples: int = 100  # perturbations, each one pass through the model
     normalise: Literal["positive", "any", "none"] = "positive"  # best factor: at least 0; any (as captum); always 1
+    trend: Literal["size", "constant", "none"] = (
+        "size"  # fitted beside the map: a constant, and one per feature removed
+    )
     reads: Literal["share", "slope"] | None = None  # what a map tells; None: shares for removal, slopes for noise
     share: float = 0.2  # chance of a feature to be removed
     side: float = 0.36  # largest side of a square, of the image's shorter one; the authors go to 10 of 28 pixels
@@ -53,18 +66,27 @@ class Infidelity:
     ideal: ClassVar[float] = 0.0
     needs: ClassVar[tuple[str, ...]] = ("model",)
     cost: ClassVar[str] = "samples + 1 model rows a sample, shared by all methods"
-    invariant: ClassVar[tuple[str, ...]] = ("scale",)
+    invariant: ClassVar[tuple[str, ...]] = ("scale", "shift")
     varies: ClassVar[tuple[tuple[str, object, str], ...]] = (
         ("normalise", "none", "scale"),
+        ("trend", "none", "shift"),
+        ("trend", "constant", "shift"),
+        ("perturbation", "noise", "shift"),
         ("perturbation", "noise", "exact"),
+        ("perturbation", "noisy_baseline", "shift"),
+        ("reads", "slope", "shift"),
         ("reads", "slope", "exact"),
     )
     exact_on_linear: ClassVar[bool] = True
     paper: ClassVar[str] = "On the (In)fidelity and Sensitivity of Explanations (Yeh et al., 2019)"
 
     def __post_init__(self) -> None:
-        if self.samples < 1:
-            raise SpecError(f"infidelity: samples={self.samples} must be at least 1.")
+        least = {"none": 1, "constant": 3, "size": 4}[self.trend]
+        if self.samples < least:
+            raise SpecError(
+                f"infidelity: samples={self.samples} must be at least {least} with trend='{self.trend}': what is "
+                "fitted to fewer perturbations leaves nothing to be judged."
+            )
         if self._noisy and self.reads == "share":
             raise SpecError("infidelity: noise removes nothing, so that it needs slopes: leave reads='share' out.")
 
@@ -79,7 +101,8 @@ class Infidelity:
         change = probe["clean"][:, None].double() - probe["changed"].double()
         defined = change.isfinite().all(dim=1)
         change = change.where(defined[:, None], 0.0)
-        told = self._told(trial)
+        trend, told = self._trend(trial.scene), self._told(trial)
+        change, told = without(trend, change), settled(without(trend, told), told)
         error = (self._factor(told, change) * told - change).square().mean(dim=1)
         return rows(value=error.where(defined, 0.0), defined=defined)
 
@@ -91,9 +114,20 @@ class Infidelity:
         return ask(scene, self.readout, self.temperature, self.canvas)
 
     def _removed(self, scene: Scene) -> Tensor:
-        if self.perturbation == "square":
+        region = self.perturbation == "region" and scene.setting.kind == "image"
+        if region or self.perturbation == "square":
             return removed_squares(scene, self.samples, self.side)
         return removed_sets(scene, self.samples, self.share)
+
+    def _trend(self, scene: Scene) -> Tensor:
+        """What is fitted beside the map, an orthonormal basis (samples, terms)."""
+        ones = torch.ones(self.samples, 1, dtype=torch.float64, device=scene.samples.x.device)
+        if self.trend == "none":
+            return ones[:, :0]
+        if self.trend == "constant" or self._noisy:
+            return normalize(ones, dim=0)
+        size = self._removed(scene).double().flatten(1).sum(dim=1, keepdim=True)
+        return normalize(torch.cat([ones, size - size.mean()], dim=1), dim=0)
 
     def _points(self, scene: Scene, query: Query) -> Callable[[slice], Tensor]:
         """Perturbed inputs (K, B, *entries), x - I."""
@@ -129,6 +163,16 @@ class Infidelity:
         size = told.square().sum(dim=1, keepdim=True)
         best = (told * change).sum(dim=1, keepdim=True) / size.where(size > 0, 1.0)
         return best if self.normalise == "any" else best.clamp(min=0)
+
+
+def without(trend: Tensor, values: Tensor) -> Tensor:
+    """Values (B, samples) minus their best fit by the trend."""
+    return values - values @ trend @ trend.T
+
+
+def settled(left: Tensor, told: Tensor) -> Tensor:
+    """What is left of a forecast, 0 where that is rounding: the best factor would blow it up."""
+    return left.where(left.norm(dim=1, keepdim=True) > ROUNDING * told.norm(dim=1, keepdim=True), 0.0)
 
 
 def entrywise(trial: Trial) -> Tensor:

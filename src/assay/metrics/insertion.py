@@ -17,32 +17,27 @@ class Insertion:
     """Area under the model's answer while features appear on a blank canvas, highest attribution first.
 
     Drawn over the share of features inserted, from the bare canvas to the whole input. The paper's text sorts in
-    ascending order yet calls higher better; this is descending, as Petsiuk et al. define it. In [0, 1] for
-    probabilities; other readouts have the model's own range. By accuracy, 1 where the model chooses the true class and
-    0 otherwise: the mean over samples is the accuracy of the set. A constant map is ranked by its ties alone. Undefined
-    where the model has no finite answer.
+    ascending order yet calls higher better; this is descending, as Petsiuk et al. define it. What is read is what the
+    environment asks about, which is what methods explain unless a study asks otherwise (ours); both papers read
+    probabilities: readout='probability', in [0, 1]; other readouts have the model's own range. By accuracy, 1 where the
+    model chooses the true class and 0 otherwise: the mean over samples is the accuracy of the set. A constant map is
+    ranked by its ties alone. Undefined where the model has no finite answer.
     """
 
     steps: int = 32  # steps of the curve, each one pass through the model; at most one a feature
     absolute: bool = False  # rank by the size of the attribution, whatever its sign
     ties: Literal["stable", "random"] = "stable"  # equal attributions: in reading order, or shuffled per sample
     canvas: str | float = "zero"  # where a feature is missing: zero, true, mean, uniform, blur, noise or a number
-    readout: Literal["logit", "probability", "margin", "value"] | None = "probability"  # None: as the environment asks
+    readout: Literal["logit", "probability", "margin", "value"] | None = None  # None: as the environment asks
     temperature: float | None = None  # None: as the environment asks
     by: Literal["score", "accuracy"] = "score"  # what is drawn: the explained number, or 1 where the true class wins
 
     higher_is_better: ClassVar[bool] = True
-    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    ideal: ClassVar[float] = 1.0
+    range: ClassVar[tuple[float, float]] = (-1.7976931348623157e308, 1.7976931348623157e308)  # the model's own
+    ideal: ClassVar[float] = 1.7976931348623157e308  # the more the better; 1 for probabilities
     needs: ClassVar[tuple[str, ...]] = ("model",)
     cost: ClassVar[str] = "steps + 1 model rows a sample"
     invariant: ClassVar[tuple[str, ...]] = ("scale", "monotone")
-    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (
-        ("readout", "logit", "range"),
-        ("readout", "margin", "range"),
-        ("readout", "value", "range"),
-        ("readout", None, "range"),
-    )
     exact_on_linear: ClassVar[bool] = False
     axes: ClassVar[tuple[str, str]] = ("share of features inserted", "{read}")
     paper: ClassVar[str] = "RISE (Petsiuk et al., 2018), section 4.2; AttributionLab (Zhang et al., 2023), appendix G.4"

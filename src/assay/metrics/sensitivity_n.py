@@ -23,15 +23,18 @@ ROUNDING = 1e-12  # relative: attribution sums closer than this are equal
 class SensitivityN:
     """Correlation of the attribution of N random features with the drop when these are replaced, averaged over N.
 
-    1 for every N where effects add up and the attribution is exact. Sets are nested: the set of size N is the first N
-    of a shuffled order, so one order serves every N, each N still sees independent sets (ours). All samples and methods
-    share the orders. Undefined at an N where the drops or the sums are constant; the value is the mean over the others.
+    1 for every N where effects add up and the attribution is exact. The drop is that of the number the environment asks
+    about, which is what methods explain unless a study asks otherwise: attributions of a logit that adds up are not
+    exact for its probability, and score less than 1 there (readout='probability' is AttributionLab's). Sets are nested:
+    the set of size N is the first N of a shuffled order, so one order serves every N, each N still sees independent
+    sets (ours). All samples and methods share the orders. Undefined at an N where the drops or the sums are constant;
+    the value is the mean over the others.
     """
 
     sizes: int = 16  # values of N, evenly spaced in their logarithm from 1 to all features but one
     sets: int = 100  # random sets for each N
     canvas: str | float = "zero"  # what replaces a feature: zero, true, mean, uniform, blur, noise or a number
-    readout: Literal["logit", "probability", "margin", "value"] | None = "probability"  # None: as the environment asks
+    readout: Literal["logit", "probability", "margin", "value"] | None = None  # None: as the environment asks
     temperature: float | None = None  # None: as the environment asks
 
     higher_is_better: ClassVar[bool] = True

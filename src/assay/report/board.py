@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.core.errors import StoreError
 from assay.core.floors import Check
 from assay.core.records import Record
+from assay.report.asked import two_numbers
+from assay.report.components import by_label
 from assay.report.promises import Said, said
-from assay.report.words import bases
+from assay.report.words import bases, listed, verb
 from assay.stats.faithfulness import Measured, Verdict, checks_for
 from assay.stats.ranks import mean_ranks, ranks
 from assay.store.store import Store
@@ -34,6 +36,8 @@ class Cell:
     ceiling: float | None = None  # the best that these samples allow, where the metric knows it
     per_seed: tuple[float | None, ...] = ()  # the value of each seed; None where it is undefined
     basis: str = ""  # of the interval: seeds, samples, draw; why there is none: two, equal; "": there is no value
+    explains: str = ""  # the number that the method explained, where the metric read another one
+    reads: str = ""  # the number that the metric read, where the method explained another one
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,23 @@ class Board:
         return {name: value for name, value in sorted(known, key=lambda pair: pair[1]) if value < 0.9995}
 
     def notes(self) -> tuple[str, ...]:
-        """What its intervals are over."""
-        return tuple(bases((name, cell) for line in self.lines for name, cell in line.cells.items()))
+        """What its intervals are over, and which metrics read another number than which methods explained."""
+        return (*bases((name, cell) for line in self.lines for name, cell in line.cells.items()), *self._two_numbers())
+
+    def _two_numbers(self) -> list[str]:
+        found: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+        for metric in self.metrics:
+            methods: dict[tuple[str, str], list[str]] = {}
+            for line in self.lines:
+                cell = line.cells[metric]
+                methods.setdefault((cell.reads, cell.explains), []).append(line.method)
+            for (reads, explains), names in methods.items():
+                if reads:
+                    found.setdefault((reads, explains, tuple(names)), []).append(metric)
+        return [
+            f"{listed(by)} {verb('read', by)} the {reads}, {listed(names)} {verb('explain', names)} the {explains}"
+            for (reads, explains, names), by in found.items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -108,8 +127,10 @@ def result(store: Store) -> Result:
     scores = store.get_many(row["key"] for row in rows)
     about = _said(run, store)
     labels = [entry["label"] for entry in run.data["study"]["environments"]]
+    asked = _asked(run, store)
     boards = tuple(
-        _board(run, label, [row for row in rows if row["environment"] == label], scores, about) for label in labels
+        _board(run, label, [row for row in rows if row["environment"] == label], scores, asked, about)
+        for label in labels
     )
     return Result(run, boards, _verdicts(run, boards))
 
@@ -147,16 +168,37 @@ def arrow(run: Record, metric: str, up: str = "↑", down: str = "↓") -> str:
     return {None: "", True: up, False: down}[higher_is_better(run, metric)]
 
 
+def _asked(run: Record, store: Store) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """By environment and method, what its first trial tells; controls explain no number at all."""
+    controls = {label for label, method in by_label(run, "methods").items() if method.control}
+    keys = {
+        (trials["environment"], trials["method"]): trials["blocks"][0]["trial"]
+        for trials in run.data["trials"]
+        if trials["method"] not in controls
+    }
+    records = store.get_many(keys.values())
+    return {place: records[key].data for place, key in keys.items() if key in records}
+
+
 def _board(
     run: Record,
     label: str,
     rows: Sequence[Mapping[str, str]],
     scores: Mapping[str, Record],
+    asked: Mapping[tuple[str, str], Mapping[str, Any]],
     about: Mapping[Place, Said],
 ) -> Board:
     metrics = tuple(dict.fromkeys(row["metric"] for row in rows))
     methods = tuple(dict.fromkeys(row["method"] for row in rows))
-    cells = {(row["method"], row["metric"]): _cell(row["key"], scores.get(row["key"])) for row in rows}
+    judges = by_label(run, "metrics")
+    cells = {
+        (row["method"], row["metric"]): _cell(
+            row["key"],
+            scores.get(row["key"]),
+            *two_numbers(judges[row["metric"]], asked.get((label, row["method"]), {})),
+        )
+        for row in rows
+    }
     ranked = {
         metric: ranks({method: cells[method, metric].value for method in methods}, bool(higher_is_better(run, metric)))
         for metric in metrics
@@ -189,7 +231,7 @@ def _without_value(data: Mapping[str, Any]) -> str:
     return f"no value: the {data['defined']} samples that count reach no level"
 
 
-def _cell(key: str, record: Record | None) -> Cell:
+def _cell(key: str, record: Record | None, explains: str, reads: str) -> Cell:
     if record is None:
         return Cell("failed", reason="the score is not in the store: run the study again", key=key)
     if record.status != "ok":
@@ -201,7 +243,8 @@ def _cell(key: str, record: Record | None) -> Cell:
         data = {**data, "low": None, "high": None, "basis": ""}
     known = {name: data[name] for name in names}
     per_seed, ceiling = tuple(data["per_seed"]), data.get("ceiling")
-    return Cell("ok", **known, per_seed=per_seed, reason=reason, key=key, ceiling=ceiling)
+    found = Cell("ok", **known, per_seed=per_seed, reason=reason, key=key, ceiling=ceiling)
+    return replace(found, explains=explains, reads=reads)
 
 
 def _ranked(cell: Cell, rank: float | None) -> Cell:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.core.cards import told
+from assay.core.question import Question
 from assay.core.records import Record, canonical
 from assay.core.spec import Spec, walk
 
@@ -43,9 +45,22 @@ class Component:
 
     @property
     def _read(self) -> str:
+        return self._sure or str(self.spec.get("readout") or "score")
+
+    @property
+    def _sure(self) -> str:
+        """What is read whatever ``readout`` says; empty where that decides."""
         given = (self.spec.get("by"), self.spec.get("indicator"))
-        sure = [name for name in ("accuracy", "probability") if name in given]
-        return sure[0] if sure else str(self.spec.get("readout") or "score")
+        return next((name for name in ("accuracy", "probability") if name in given), "")
+
+    @property
+    def read(self) -> Question | None:
+        """The number that a metric reads off the model, open where the environment decides; None for a metric that has
+        no such choice, or counts right answers."""
+        if self._sure == "accuracy" or all(param["name"] != "readout" for param in self.card["params"]):
+            return None
+        given = {"readout": self._sure or self.spec.get("readout"), "temperature": self.spec.get("temperature")}
+        return Question.from_table({name: value for name, value in given.items() if value is not None})
 
     @property
     def rest(self) -> str:
@@ -117,4 +132,4 @@ def _jsonable(value: Any) -> Any:
 def _plain(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(_plain(item) for item in value)
-    return value if isinstance(value, str) else canonical(value)
+    return value if isinstance(value, str) else told(value) if isinstance(value, float) else canonical(value)

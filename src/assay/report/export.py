@@ -59,6 +59,8 @@ SCORES: Mapping[str, str] = {
     "gap": "Float64",  # to what the method promises its attribution to add up to, as a share; empty: no promise
     "gap_mark": "string",  # what a gap above a tenth means
     "notes": "string",  # what the method said about its answers
+    "explains": "string",  # the number that the method explained, where the metric read another one
+    "reads": "string",  # that other one
     "status": "string",
     "reason": "string",
     "key": "string",  # of the score

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from assay.report.charts import Bar, bar, scale
 from assay.report.components import Component, by_label
 from assay.report.promises import Said
 from assay.report.reading import Reading
+from assay.report.unbeaten import Unbeaten, unbeaten
 from assay.stats.faithfulness import Verdict
 from assay.stats.ranks import place
 
@@ -39,16 +40,6 @@ class Row:
     entries: tuple[Entry, ...]
     mean_rank: float | None
     said: Said
-
-
-@dataclass(frozen=True)
-class Unbeaten:
-    """A metric by which a control does as well as methods that look at the model."""
-
-    metric: Component
-    control: Component
-    value: float | None  # the control's
-    methods: tuple[Component, ...]
 
 
 @dataclass(frozen=True)
@@ -97,7 +88,7 @@ def _standing(reading: Reading, board: Board, environment: Component) -> Standin
         environment,
         columns,
         rows,
-        tuple(_unbeaten(columns, rows)),
+        tuple(unbeaten(reading.run, board)),
         board.ceilings(),
         board.promising,
         board.notes(),
@@ -113,20 +104,6 @@ def _entry(cell: Cell, column: Column) -> Entry:
     if cell.rank is None:
         return Entry(cell, bar(cell, column.axis), best=False)
     return Entry(cell, bar(cell, column.axis), cell.rank == min(column.ranks), place(cell.rank, column.ranks))
-
-
-def _unbeaten(columns: tuple[Column, ...], rows: tuple[Row, ...]) -> Iterator[Unbeaten]:
-    for index, column in enumerate(columns):
-        ranked = [
-            (cell.rank, cell.value, row.method) for row in rows if (cell := row.entries[index].cell).rank is not None
-        ]
-        controls = [place for place in ranked if place[2].control]
-        if not controls:
-            continue
-        best, value, control = min(controls, key=lambda place: place[0])
-        behind = tuple(method for rank, _, method in ranked if rank >= best and not method.control)
-        if behind:
-            yield Unbeaten(column.metric, control, value, behind)
 
 
 def tests(reading: Reading) -> tuple[Test, ...]:

@@ -100,6 +100,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def verb(word: str, subjects: Sequence[str]) -> str:
+    """``reads`` of one, ``read`` of several."""
+    return f"{word}s" if len(subjects) == 1 else word
+
+
 def listed(words: Sequence[str]) -> str:
     """``a, b and c``."""
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)

@@ -101,6 +101,11 @@ MUTANTS = [
         "return shuffle.gather(1, dealt.argsort(dim=1, descending=True, stable=True))",
         "return dealt.argsort(dim=1, descending=True, stable=True)",
     ),
+    *(
+        Mutant(name, told, f"assay.metrics.{name}", "self.by, self.readout,", f"self.by, {read},")
+        for name in EXCHANGES
+        for told, read in {"always the probability": '"probability"', "asks what the environment asks": "None"}.items()
+    ),
     Mutant("insertion", "deletes", INSERTION, "order.flip(1), counts[-1] - counts", "order, counts"),
     Mutant("insertion", "lowest first", INSERTION, "order.flip(1), counts[-1] - counts", "order, counts[-1] - counts"),
     Mutant("insertion", "steps of the deletion", INSERTION, "counts[-1] - counts", "counts.flip(0)"),

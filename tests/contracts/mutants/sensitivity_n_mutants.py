@@ -118,6 +118,8 @@ MUTANTS = [
         "nested_sums(trial.map.flatten(1), orders,",
         "nested_sums(trial.map.flatten(1), orders.flip(0),",
     ),
+    Mutant("sensitivity_n", "always the probability", OWN, "ask(scene, self.readout,", 'ask(scene, "probability",'),
+    Mutant("sensitivity_n", "asks what the environment asks", OWN, "ask(scene, self.readout,", "ask(scene, None,"),
     Mutant("sensitivity_n", "blank canvas whatever was asked", ASK, "baseline=canvas", 'baseline="zero"'),
     Mutant(
         "sensitivity_n",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -49,22 +50,29 @@ def values_of(attribution: Tensor, features: list[np.ndarray]) -> list[float]:
 def check_infidelity(make: Make) -> None:
     entries, pixels = numbers(61, 3, *PIXELS.entries), numbers(62, 3, 6, 6)
     columns = numbers(63, 4, *BLOCKS.entries)
-    for normalise in ("positive", "any", "none"):
-        _check_forecast(make, table_scene(4), columns, reads="slope", share=0.4, readout="logit", normalise=normalise)
-        _check_forecast(make, table_scene(4), columns, perturbation="noise", deviation=0.7, normalise=normalise)
+    for normalise, trend in product(("positive", "any", "none"), ("size", "constant", "none")):
+        form = {"normalise": normalise, "trend": trend}
+        _check_forecast(make, table_scene(4), columns, reads="slope", share=0.4, readout="logit", **form)
+        _check_forecast(make, table_scene(4), columns, perturbation="noise", deviation=0.7, **form)
     _check_forecast(make, image_scene(3), entries, canvas="true", temperature=2.0)
+    _check_forecast(make, image_scene(3), entries, perturbation="removal", canvas="true")
+    _check_forecast(make, table_scene(4), columns, share=0.4)
     _check_forecast(make, image_scene(3), pixels, perturbation="square", canvas=0.7)
     _check_forecast(make, image_scene(3), entries, perturbation="noisy_baseline", canvas="true")
-    _check_forecast(make, image_scene(3), entries, perturbation="square", reads="slope", canvas=0.7)
+    _check_forecast(make, image_scene(3), entries, perturbation="square", reads="slope", canvas=0.7, normalise="any")
     _check_sets(make)
     _check_squares(make)
+    _check_regions(make)
     _check_noise(make)
+    _check_shifts(make)
     _check_signs_and_silence(make)
     refuses(
         NotApplicable, "a number for every entry", lambda: make(perturbation="noise")(Trial(image_scene(3), pixels))
     )
     refuses(NotApplicable, "squares of images", lambda: make(perturbation="square")(Trial(table_scene(4), columns)))
     refuses(SpecError, "needs slopes", lambda: make(perturbation="noise", reads="share"))
+    for few, trend in ((3, "size"), (2, "constant"), (0, "none")):
+        refuses(SpecError, f"at least {few + 1} with", lambda few=few, trend=trend: make(samples=few, trend=trend))
 
 
 def perturbed(metric: Any, where: Scene) -> np.ndarray:
@@ -87,12 +95,14 @@ def _check_forecast(make: Make, where: Scene, attribution: Tensor, **params: Any
     for row in range(len(attribution)):
         x, ask, given = where.samples.x[row].numpy(), answer(where, row, temperature), attribution[row]
         change = [ask(x) - ask(other[row]) for other in moved]
+        gone = [(other[row] != x) & (other[row] == canvas) for other in moved]
         if slope:
             told = [float(((x - other[row]) * given.numpy()).sum()) for other in moved]
         else:
-            gone = [(other[row] != x) & (other[row] == canvas) for other in moved]
             told = [literal.added_up(mask, features, values_of(given, features)) for mask in gone]
-        expected = literal.forecast_error(told, change, params.get("normalise", "positive"))
+        size = [sum(float(mask[own].all()) for own in features) for mask in gone]
+        beside = {"none": [], "constant": [[1.0] * 7], "size": [[1.0] * 7, size]}[params.get("trend", "size")]
+        expected = literal.forecast_error(told, change, params.get("normalise", "positive"), beside)
         np.testing.assert_allclose(found["value"][row], expected, rtol=1e-9, atol=1e-15)
     assert found["defined"].all()
     np.testing.assert_array_equal(metric(Trial(where, attribution))["value"], found["value"])
@@ -107,13 +117,13 @@ def plain_images() -> Scene:
 def _check_sets(make: Make) -> None:
     """A share of the features, at least one, the same for all samples."""
     where = plain_images()
-    gone = perturbed(make(samples=200, share=0.3), where) == 0
+    gone = perturbed(make(samples=200, share=0.3, perturbation="removal"), where) == 0
     assert (gone[:, 0] == gone[:, 1]).all()
     assert (gone[:, 0, 0] == gone[:, 0, 1]).all()  # both channels
     each = gone[:, 0, 0].reshape(200, 36)
     assert abs(each.mean() - 0.3) < 5 * (0.21 / 7200) ** 0.5
     assert abs(each.mean(axis=0) - 0.3).max() < 5 * (0.21 / 200) ** 0.5
-    rare = perturbed(make(samples=200, share=0.0), where)[:, 0, 0].reshape(200, 36) == 0
+    rare = perturbed(make(samples=200, share=0.0, perturbation="removal"), where)[:, 0, 0].reshape(200, 36) == 0
     assert (rare.sum(axis=1) == 1).all()
     assert rare.any(axis=0).sum() > 30
 
@@ -132,6 +142,28 @@ def _check_squares(make: Make) -> None:
     assert len(sides) == sum(sides.count(side) for side in (1, 2, 3))
     small = gone[:, 0, 0][np.array(sides) == 1].reshape(-1, 36).any(axis=0)
     assert small.sum() > 30  # of 36 places; 133 squares miss 0.8 of them on average
+
+
+def _check_regions(make: Make) -> None:
+    """Squares in images, sets elsewhere: the same as if these were asked for."""
+    for where, kind in ((plain_images(), "square"), (replace(table_scene(2), machine=Machine()), "removal")):
+        np.testing.assert_array_equal(
+            perturbed(make(samples=9), where), perturbed(make(samples=9, perturbation=kind), where)
+        )
+
+
+def _check_shifts(make: Make) -> None:
+    """A constant map says nothing beside sizes, whatever rounding leaves of it; beside a constant it does."""
+    where = image_scene(3)
+    some, flat = numbers(66, 3, 6, 6), torch.full((3, 6, 6), 1 / 3, dtype=torch.float64)
+    for kind in ("square", "removal"):
+        for trend, silent in (("size", True), ("constant", False), ("none", False)):
+            metric = make(perturbation=kind, trend=trend, samples=30)
+            plain, shifted, none, equal = (
+                metric(Trial(where, given))["value"] for given in (some, some + 5, 0 * some, flat)
+            )
+            assert np.allclose(plain, shifted, rtol=1e-9) is silent
+            assert np.array_equal(none, equal) is silent
 
 
 def _check_noise(make: Make) -> None:

@@ -18,6 +18,7 @@ from oracles.metrics.scenes import (
     VALUE,
     Lambda,
     answer,
+    asking,
     image_scene,
     members,
     numbers,
@@ -45,6 +46,8 @@ def check_sensitivity_n(make: Make) -> None:
     _check_design(make)
     _check_correlation(make, image_scene(3), numbers(21, 3, 2, 6, 6), {"canvas": "true", "temperature": 2.0})
     _check_correlation(make, table_scene(4), numbers(22, 4, 10), {"canvas": 0.7})
+    for readout in ({}, {"readout": "probability"}):
+        _check_correlation(make, asking(table_scene(4), "logit"), numbers(23, 4, 10), {"canvas": "zero", **readout})
     _check_some_sizes_undefined(make)
 
 
@@ -56,20 +59,27 @@ def cases() -> list[tuple[Scene, Tensor, dict[str, Any]]]:
         (images, numbers(12, 4, 6, 6).mul(2).round(), {"steps": 40, "canvas": 0.7}),
         (tables, numbers(13, 4, 10), {"steps": 3, "absolute": True}),
         (tables, numbers(14, 4, 7), {"steps": 7, "readout": "logit"}),
+        (asking(tables, "logit"), numbers(14, 4, 7), {"steps": 7}),
+        (asking(tables, "logit"), numbers(14, 4, 7), {"steps": 7, "readout": "probability"}),
     ]
+
+
+def _temperature(where: Scene, params: dict[str, Any]) -> float | None:
+    """Of the softmax; None where the logit is read: as the metric is told, else as the environment asks."""
+    read = params.get("readout") or where.setting.question.readout
+    return None if read == "logit" else params.get("temperature", 1.0)
 
 
 def _check_exchange(make: Make, insert: bool) -> None:
     for where, attribution, params in cases():
         found = make(**params)(Trial(where, attribution))
         features = members(where.setting.features)
-        temperature = None if params.get("readout") == "logit" else params.get("temperature", 1.0)
         for row in range(len(attribution)):
             x = where.samples.x[row].numpy()
             canvas = np.full_like(x, CANVAS[params.get("canvas", "zero")])
             sequence = literal.order(_per_feature(attribution[row], features), params.get("absolute", False))
             before, after = (canvas, x) if insert else (x, canvas)
-            ask = answer(where, row, temperature)
+            ask = answer(where, row, _temperature(where, params))
             heights, shares = literal.exchanged(ask, before, after, features, sequence, params["steps"])
             np.testing.assert_allclose(found["curve"][row], heights, rtol=1e-9, atol=1e-14)
             np.testing.assert_allclose(found.axis["curve"], shares, rtol=1e-12)
@@ -125,7 +135,7 @@ def _check_correlation(make: Make, where: Scene, attribution: Tensor, params: di
     assert found.axis["curve"].tolist() == [len(chosen[0]) for chosen in sets]
     for row in range(len(attribution)):
         x, values = where.samples.x[row].numpy(), _per_feature(attribution[row], features)
-        canvas, ask = np.full_like(x, CANVAS[params["canvas"]]), answer(where, row, params.get("temperature", 1.0))
+        canvas, ask = np.full_like(x, CANVAS[params["canvas"]]), answer(where, row, _temperature(where, params))
         expected = [literal.correlation(ask, x, canvas, features, values, chosen) for chosen in sets]
         assert found["curve_defined"][row].tolist() == [value is not None for value in expected]
         numbers_ = [value for value in expected if value is not None]

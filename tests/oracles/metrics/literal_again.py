@@ -10,16 +10,21 @@ import numpy as np
 Ask = Callable[[np.ndarray], float]
 
 
-def forecast_error(told: list[float], change: list[float], factor: str) -> float:
-    """Mean of (factor * told - change) ** 2; the best factor is found by least squares."""
-    best = 1.0
-    if factor != "none":
-        above = sum(t * c for t, c in zip(told, change, strict=True))
-        below = sum(t * t for t in told)
-        best = above / below if below else 0.0
-        if factor == "positive" and best < 0:
-            best = 0.0
-    return sum((best * t - c) ** 2 for t, c in zip(told, change, strict=True)) / len(told)
+def forecast_error(told: list[float], change: list[float], factor: str, beside: list[list[float]]) -> float:
+    """Mean of (factor * told + multiples of each of ``beside`` - change) ** 2, all found by least squares at once."""
+    aim = np.array(change)
+    if factor == "none":
+        return _rest(aim - np.array(told), beside)[0]
+    rest, best = _rest(aim, [told, *beside])
+    return _rest(aim, beside)[0] if factor == "positive" and best[0] < 0 else rest
+
+
+def _rest(aim: np.ndarray, columns: list[list[float]]) -> tuple[float, np.ndarray]:
+    if not columns:
+        return float((aim**2).mean()), np.zeros(0)
+    table = np.array(columns).T
+    best = np.linalg.lstsq(table, aim, rcond=None)[0]
+    return float(((table @ best - aim) ** 2).mean()), best
 
 
 def added_up(gone: np.ndarray, features: list[np.ndarray], values: list[float]) -> float:

@@ -83,6 +83,11 @@ def table_scene(count: int = 5, seed: int = 2, features: Columns = BLOCKS, effec
     return scene(x, perceptron(*features.entries), features, effect=effect)
 
 
+def asking(where: Scene, readout: str) -> Scene:
+    """The same scene in an environment that asks about another number."""
+    return replace(where, setting=replace(where.setting, question=replace(where.setting.question, readout=readout)))
+
+
 def truth_scene(effect: Tensor) -> Scene:
     """A model that counts modulo 5, on inputs equal to the truth: images for (B, H, W), tables for (B, P)."""
     features = Pixels(1, *effect.shape[1:]) if effect.dim() == 3 else Columns.plain(effect.shape[1])

@@ -12,7 +12,7 @@ from assay.cli.tables import print_result
 from assay.report.board import result
 from assay.report.words import brief
 from assay.store.store import Store
-from unit.report.made import Builder
+from unit.report.made import IG, Builder
 
 
 @pytest.fixture
@@ -29,6 +29,14 @@ def store(tmp_path: Path) -> Store:
 def test_only_a_leading_nought_is_left_out(value: float, text: str) -> None:
     assert brief(value) == text
     assert float(brief(value)) == value
+
+
+def test_what_a_reader_must_know_stands_below_the_table_once(store: Store) -> None:
+    found, out = result(store), StringIO()
+    print_result(found, Console(width=200, file=out))
+    told = out.getvalue()
+    assert told.count("sensitivity_n reads the probability, gradient explains the logit\n") == len(found.boards)
+    assert told.count(f"f1: random_map (control) does as well as {IG}\n") == len(found.boards)
 
 
 @pytest.mark.parametrize("width", [40, 60, 100, 200])

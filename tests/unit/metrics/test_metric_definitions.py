@@ -23,6 +23,7 @@ from assay.metrics.modulo_insertion import ModuloInsertion
 from assay.metrics.precision import Precision
 from assay.metrics.recall import Recall
 from assay.metrics.sensitivity_n import SensitivityN
+from oracles.metrics.again import LOGIT
 from oracles.metrics.scenes import (
     PIXELS,
     PLAIN,
@@ -30,6 +31,7 @@ from oracles.metrics.scenes import (
     Lambda,
     image_scene,
     numbers,
+    perceptron,
     scene,
     table_scene,
     truth_scene,
@@ -156,8 +158,30 @@ def test_a_model_that_answers_with_probabilities_is_read_as_it_is() -> None:
 def test_probabilities_need_a_classifier(metric: Insertion) -> None:
     where = scene(numbers(1, 2, 7), Lambda(lambda x: x.sum(1, keepdim=True)), PLAIN, VALUE)
     with pytest.raises(NotApplicable, match="readout='value'"):
-        metric(Trial(where, numbers(1, 2, 7)))
-    assert replace(metric, readout="value")(Trial(where, numbers(1, 2, 7)))["defined"].all()
+        replace(metric, readout="probability")(Trial(where, numbers(1, 2, 7)))
+    assert metric(Trial(where, numbers(1, 2, 7)))["defined"].all()
+
+
+def test_what_a_metric_reads_by_default_is_what_methods_explain_by_default() -> None:
+    """On one linear layer the exact attribution of the logit is perfect, as the environment asks about it."""
+    model = nn.Linear(7, 3).double()
+    where = scene(numbers(3, 5, 7), model, PLAIN, LOGIT)
+    exact = model.weight.detach()[where.target] * where.samples.x
+    curve = SensitivityN()(Trial(where, exact))["curve"]
+    np.testing.assert_allclose(curve, 1, atol=1e-9)
+    other = SensitivityN(readout="probability")(Trial(where, exact))["value"]
+    assert (other < 0.999).all()
+    for metric in (Insertion(), Deletion()):
+        asked = replace(metric, readout="logit")
+        np.testing.assert_array_equal(metric(Trial(where, exact))["value"], asked(Trial(where, exact))["value"])
+
+
+@pytest.mark.parametrize("metric", [Insertion(readout="probability"), Deletion(readout="probability")], ids=repr)
+def test_areas_under_probabilities_lie_between_0_and_1(metric: Insertion) -> None:
+    where = scene(3 * numbers(3, 6, 7), perceptron(7), PLAIN, LOGIT)
+    found = metric(Trial(where, numbers(4, 6, 7)))
+    assert ((found["curve"] >= 0) & (found["curve"] <= 1)).all()
+    assert ((found["value"] >= 0) & (found["value"] <= 1)).all()
 
 
 def test_an_open_temperature_is_the_environments_own() -> None:

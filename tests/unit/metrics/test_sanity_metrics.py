@@ -28,7 +28,7 @@ from assay.metrics.infidelity import Infidelity
 from assay.metrics.max_sensitivity import MaxSensitivity
 from oracles.metrics.again import LOGIT, Method, products, slopes
 from oracles.metrics.checks_again import perturbed
-from oracles.metrics.scenes import PIXELS, PLAIN, VALUE, numbers, scene, table_scene
+from oracles.metrics.scenes import PIXELS, PLAIN, VALUE, Lambda, numbers, scene, table_scene
 
 MACHINE = Machine()
 
@@ -64,7 +64,8 @@ def judged(metric: str, method: str, place: str, readout: str | None = None) -> 
 @pytest.mark.parametrize("normalise", ["none", "any"])
 @pytest.mark.parametrize("perturbation", ["noise", "noisy_baseline", "removal", "square"])
 def test_infidelity_is_captum_s_given_the_same_perturbations(perturbation: str, normalise: str) -> None:
-    metric = Infidelity(perturbation=perturbation, normalise=normalise, samples=6, canvas=0.7)  # type: ignore[arg-type]
+    form = {"perturbation": perturbation, "normalise": normalise, "trend": "none"}
+    metric = Infidelity(**form, samples=6, canvas=0.7)  # type: ignore[arg-type]
     model = nn.Sequential(nn.Flatten(), nn.Linear(72, 5), nn.Tanh(), nn.Linear(5, 3)).double()
     where = scene(numbers(1, 4, *PIXELS.entries), model, PIXELS, LOGIT)
     moved, attribution = torch.from_numpy(perturbed(metric, where)), numbers(2, 4, *PIXELS.entries)
@@ -95,6 +96,20 @@ def test_the_exact_gradient_of_a_linear_model_has_no_infidelity(normalise: str) 
     assert (removal(Trial(where, gradient * where.samples.x))["value"] < 1e-9**2).all()
     slope = Infidelity(normalise=normalise, reads="slope", canvas="true")  # type: ignore[arg-type]
     assert (slope(Trial(where, gradient))["value"] < 1e-9**2).all()
+
+
+def test_a_map_of_equal_numbers_forecasts_nothing_that_the_size_of_a_region_does_not() -> None:
+    """Drops that are nearly the same for all sets reward every positive map, and larger regions a constant one."""
+    model = Lambda(lambda x: 5 * x.square().flatten(1).sum(1, keepdim=True).sqrt())
+    where = scene(numbers(5, 6, *PIXELS.entries), model, PIXELS, VALUE)
+    exact = numbers(6, 6, 6, 6) + where.setting.features.pool(where.samples.x.square())
+    flat = torch.ones(6, 6, 6, dtype=torch.float64)
+    captum = Infidelity(perturbation="removal", trend="none")
+    noisy = exact - 2 * exact.mean()
+    assert (captum(Trial(where, flat))["value"] < captum(Trial(where, noisy))["value"]).all()
+    ours, none = Infidelity(), Infidelity()(Trial(where, 0 * flat))["value"]
+    np.testing.assert_array_equal(ours(Trial(where, flat))["value"], none)
+    assert (ours(Trial(where, noisy))["value"] < none).all()
 
 
 @pytest.mark.parametrize("name", ["Saliency", "InputXGradient", "IntegratedGradients"])

@@ -29,6 +29,8 @@ LEVEL = {"gradient": 0.8, IG: 0.3, "random_map": 0.4, "grad_cam": 0.6}
 AXIS = np.array([1.0, 10.0, 1000.0])
 SAMPLES, BLOCKS = 3, (0, 2)
 EMPTY = {"readout": None, "temperature": None, "baseline": None, "target": None}
+ASKED = {"readout": "probability", "temperature": 1.0, "baseline": "zero", "target": "label"}
+READOUT = {"name": "readout", "type": "str | None", "default": None, "note": "None: as the environment asks"}
 VERSIONS = {"assay-xai": "0.1.0", "torch": "2.9.0", "host": "bench"}
 
 
@@ -79,7 +81,7 @@ def cards() -> dict[str, dict[str, Any]]:
     named |= {f"environments/{name}": card("environments", name) for name in ("shapes", "rows")}
     return named | {
         "metrics/f1": card("metrics", "f1", higher_is_better=True, range=[0.0, 1.0]),
-        "metrics/sensitivity_n": card("metrics", "sensitivity_n", higher_is_better=True),
+        "metrics/sensitivity_n": card("metrics", "sensitivity_n", higher_is_better=True, params=[READOUT]),
         "metrics/completeness": card("metrics", "completeness", higher_is_better=False),
     }
 
@@ -187,7 +189,8 @@ class Builder:
         shape = (3, 4, 5) if environment == SHAPES else (4,)
         attribution = self.random.normal(size=(2, *shape)).astype(np.float32)
         cost = {"cpu": 9.0 if start == 0 else 0.5, "wall": 1.0}
-        data: dict[str, Any] = {"block": [start, start + 2]}
+        data: dict[str, Any] = {"block": [start, start + 2], "environment_question": ASKED, "outputs": "logits"}
+        data["question"] = {**ASKED, "readout": "logit" if method in ("gradient", "random_map") else "probability"}
         if method == IG:
             data["completeness"] = {"promised": 2.0, "gap": 0.05 if start == 0 else 0.03}
         return self.put("trial", name, {"attribution": attribution}, data=data, cost=cost, seed=seed)

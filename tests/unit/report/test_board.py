@@ -44,6 +44,18 @@ def test_a_metric_about_models_or_without_a_direction_ranks_no_method(
     page(fresh, fresh.root / "report")
 
 
+def test_a_cell_says_where_the_metric_reads_another_number_than_the_method_explained(fresh: Store) -> None:
+    found = result(fresh)
+    told = {(line.method, metric): (cell.explains, cell.reads) for _, line, metric, cell in found.cells()}
+    assert {place for place, numbers in told.items() if any(numbers)} == {("gradient", "sensitivity_n")}
+    assert told["gradient", "sensitivity_n"] == ("logit", "probability")
+    for board in found.boards:
+        assert board.two_numbers() == ["sensitivity_n reads the probability, gradient explains the logit"]
+    html = page(fresh, fresh.root / "report").read_text(encoding="utf-8")
+    assert html.count("sensitivity_n reads the probability, gradient explains the logit.") == len(found.boards)
+    assert html.count('title="explains the logit, reads the probability"') == len(found.boards)
+
+
 @pytest.mark.parametrize(
     "defined, words", [(0, "undefined on all 6 samples"), (4, "no value: the 4 samples that count reach no level")]
 )

@@ -10,9 +10,9 @@ from assay.report.components import Component
 @pytest.mark.parametrize(
     "spec, drawn",
     [
-        ("insertion", "probability"),
+        ("insertion", "score"),
+        ("insertion(readout='probability')", "probability"),
         ("insertion(readout='logit')", "logit"),
-        ("insertion(readout=None)", "score"),
         ("deletion(by='accuracy')", "accuracy"),
         ("road", "accuracy left"),
         ("road_lerf(by='probability')", "probability left"),
