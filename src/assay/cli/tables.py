@@ -39,7 +39,9 @@ def print_result(result: Result, console: Console | None = None) -> None:
     for (metric, gamma), verdicts in result.verdicts.items():
         console.print(f"[bold]Faithfulness test[/bold] on {escape(metric)} at gamma = {gamma:g}")
         for found in verdicts:
-            console.print(f"  {escape(found.method)}: {escape(str(found))}", highlight=False)
+            console.print(f"  {escape(found.method)}: {escape(found.brief())}", highlight=False)
+        if any(found.by_value for found in verdicts):
+            console.print("  [dim]Where no interval over three draws or more is given, the value alone decides.[/dim]")
         console.print()
     _print_trouble(result, console)
 
@@ -195,6 +197,7 @@ def _tested(result: Result, metric: str) -> list[dict[str, Any]]:
                 }
                 for one in found.found
             ],
+            "by_value": found.by_value,
             "verdict": str(found),
         }
         for (tested, gamma), verdicts in result.verdicts.items()

@@ -33,11 +33,17 @@ class Deletion:
     jitter: float = 0.01  # deviation of the noise on imputed pixels
 
     higher_is_better: ClassVar[bool] = False
-    range: ClassVar[tuple[float, float]] = (-1.7976931348623157e308, 1.7976931348623157e308)  # the model's own
-    ideal: ClassVar[float] = -1.7976931348623157e308  # the less the better; 0 for probabilities
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)  # for probabilities and accuracy
+    ideal: ClassVar[float] = 0.0
     needs: ClassVar[tuple[str, ...]] = ("model",)
     cost: ClassVar[str] = "steps + 1 model rows a sample"
     invariant: ClassVar[tuple[str, ...]] = ("scale", "monotone")
+    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (
+        ("readout", "logit", "range"),
+        ("readout", "margin", "range"),
+        ("readout", "value", "range"),
+        ("readout", None, "range"),
+    )
     exact_on_linear: ClassVar[bool] = False
     axes: ClassVar[tuple[str, str]] = ("share of features deleted", "{read}")
     paper: ClassVar[str] = "RISE (Petsiuk et al., 2018), section 4.2; AttributionLab (Zhang et al., 2023), appendix G.4"

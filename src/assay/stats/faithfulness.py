@@ -54,8 +54,8 @@ class Measured:
     def __str__(self) -> str:
         below, draws = self.draws_below
         span = "" if self.by_value or self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
-        share = f", below {self.check.floor:g} in {below} of {draws} draws" if draws > 1 else ""
-        return f"{self.check.metric} {self.value:.3f}{span} on {self.environment}{share}"
+        share = f", below in {below} of {draws} draws" if draws > 1 else ""
+        return f"{self.check.metric} {self.value:.3f}{span}{share}"
 
 
 @dataclass(frozen=True)
@@ -100,19 +100,35 @@ class Verdict:
         return tuple(dict.fromkeys(one.environment for one in self.found))
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """How the method was judged, where that is not by intervals on all of the truth."""
-        told = ["on positive truth: it has no negative values by design"] if self.positive_only else []
-        if any(one.by_value for one in self.found):
-            point = all(one.rule == "point" for one in self.found)
-            told.append("by the value alone" if point else "by the value alone: fewer than three draws")
-        return tuple(told)
+    def by_value(self) -> bool:
+        """Whether somewhere the value alone decides though it is uncertain."""
+        return any(one.by_value for one in self.found)
+
+    @property
+    def label(self) -> str:
+        """How the method was judged, where that is not by all of the truth."""
+        return "on positive truth: it has no negative values by design" if self.positive_only else ""
 
     def __str__(self) -> str:
+        return self._told(len(self.found))
+
+    def brief(self) -> str:
+        """The same with the worst check of each environment alone."""
+        return self._told(1)
+
+    def _told(self, most: int) -> str:
         reasons = {"refuted": self.refuting, "undecided": self.open}.get(self.outcome, ())
-        because = f" by {'; '.join(map(str, reasons))}" if self.outcome == "refuted" else ""
-        because = f": {'; '.join(map(str, reasons))}" if self.outcome == "undecided" else because
-        return f"{self.outcome}{because}" + (f" ({'; '.join(self.labels)})" if self.labels else "")
+        places: dict[str, list[str]] = {}
+        for one in reasons:
+            places.setdefault(one.environment, []).append(str(one))
+        told = "; ".join(f"{place} ({_listed(checks, most)})" for place, checks in places.items())
+        words = {"refuted": f"refuted by {told}", "undecided": f"undecided: {told}"}.get(self.outcome, self.outcome)
+        return f"{words} ({self.label})" if self.label else words
+
+
+def _listed(checks: Sequence[str], most: int) -> str:
+    more = len(checks) - most
+    return "; ".join(checks[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def checks_for(checks: Sequence[Check], positive_only: bool) -> tuple[Check, ...]:

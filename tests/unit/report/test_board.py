@@ -50,7 +50,7 @@ def test_a_cell_says_where_the_metric_reads_another_number_than_the_method_expla
     assert {place for place, numbers in told.items() if any(numbers)} == {("gradient", "sensitivity_n")}
     assert told["gradient", "sensitivity_n"] == ("logit", "probability")
     for board in found.boards:
-        assert board.two_numbers() == ["sensitivity_n reads the probability, gradient explains the logit"]
+        assert "sensitivity_n reads the probability, gradient explains the logit" in board.notes()
     html = page(fresh, fresh.root / "report").read_text(encoding="utf-8")
     assert html.count("sensitivity_n reads the probability, gradient explains the logit.") == len(found.boards)
     assert html.count('title="explains the logit, reads the probability"') == len(found.boards)
