@@ -80,7 +80,7 @@ class Verdict:
     def refuting(self) -> tuple[Measured, ...]:
         """Those far below their floor first."""
         below = [one for one in self.found if one.outcome == "below"]
-        return tuple(sorted(below, key=lambda one: (one.value - one.check.floor, one.environment)))
+        return tuple(sorted(below, key=lambda one: (one.value - one.check.floor, one.value, one.environment)))
 
     @property
     def open(self) -> tuple[Measured, ...]:

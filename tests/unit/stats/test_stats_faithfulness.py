@@ -1,22 +1,33 @@
-"""A method is refuted, or it is not; it is never called faithful."""
+"""A method is refuted, undecided, or not refuted; it is never called faithful."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.stats.faithfulness import verdict
+from assay.core.floors import Check
+from assay.stats.faithfulness import Measured, Verdict, checks_for
 
-values = st.dictionaries(st.sampled_from(["A", "B", "C", "D"]), st.none() | st.floats(-1, 2))
+F1 = Check("F1", 0.5, "overall")
+values = st.dictionaries(st.sampled_from(["A", "B", "C", "D"]), st.floats(-1, 2))
+
+
+def points(measured, gamma=0.5):
+    """A verdict by values alone."""
+    return Verdict("m", gamma, tuple(Measured(place, Check("F1", gamma), value) for place, value in measured.items()))
+
+
+def spanned(low, high, basis="seeds", rule="interval", per_seed=()):
+    return Verdict("m", 0.5, (Measured("A", F1, (low + high) / 2, low, high, basis, per_seed, rule),))
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(values, st.floats(0, 1))
-def test_refuted_means_below_gamma_somewhere(measured, gamma):
-    found = verdict("m", measured, gamma)
-    below = [name for name, value in measured.items() if value is not None and value < gamma * (1 - 1e-6)]
+def test_by_values_refuted_means_below_gamma_somewhere(measured, gamma):
+    found = points(measured, gamma)
+    below = [name for name, value in measured.items() if value < gamma * (1 - 1e-6)]
     assert sorted(found.refuted_by) == sorted(below)
     assert found.refuted == bool(below)
-    assert set(found.tested_in) == {name for name, value in measured.items() if value is not None}
+    assert set(found.tested_in) == set(measured)
     worst = [measured[name] for name in found.refuted_by]
     assert worst == sorted(worst)
     assert "faithful" not in str(found)
@@ -27,19 +38,70 @@ def test_refuted_means_below_gamma_somewhere(measured, gamma):
     [
         ({"A": 0.9}, "not refuted"),
         ({"A": 0.5}, "not refuted"),  # at gamma is not below it
-        ({"A": 0.4999}, "refuted by A"),
+        ({"A": 0.4999}, "refuted by A (F1 0.500)"),
         ({"A": 0.5 - 1e-15}, "not refuted"),  # nor is what rounding took from it
-        ({"A": 0.4, "B": 0.1, "C": 0.9}, "refuted by B; A"),
-        ({"A": None}, "not tested"),
+        ({"A": 0.4, "B": 0.1, "C": 0.9}, "refuted by B (F1 0.100); A (F1 0.400)"),
         ({}, "not tested"),
-        ({"A": None, "B": 0.7}, "not refuted"),
     ],
 )
 def test_the_verdict_in_words(measured, said):
-    assert str(verdict("m", measured, 0.5)) == said
+    assert str(points(measured)) == said
 
 
-def test_what_is_not_known_refutes_nobody_and_tests_nothing():
-    found = verdict("m", {"A": None, "B": 0.9}, 0.5)
-    assert found.tested_in == ("B",)
-    assert not found.refuted
+@pytest.mark.parametrize(
+    ("low", "high", "outcome"),
+    [
+        (0.30, 0.49, "refuted"),
+        (0.30, 0.51, "undecided"),
+        (0.30, 0.50, "undecided"),
+        (0.49, 0.90, "undecided"),
+        (0.50, 0.90, "not refuted"),
+    ],
+)
+@pytest.mark.parametrize("basis", ["seeds", "samples"])
+def test_the_whole_interval_must_lie_on_one_side(low, high, outcome, basis):
+    found = spanned(low, high, basis)
+    assert found.outcome == outcome
+    assert not found.by_value
+
+
+@pytest.mark.parametrize(("basis", "rule"), [("draw", "interval"), ("two", "interval"), ("seeds", "point")])
+def test_without_three_draws_and_by_the_papers_rule_the_value_decides_and_that_is_said(basis, rule):
+    found = spanned(0.30, 0.60, basis, rule)
+    assert found.outcome == "refuted"
+    assert found.by_value
+    assert spanned(0.45, 0.60, basis, rule).outcome == "not refuted"
+
+
+def test_values_that_are_equal_in_all_draws_need_no_interval():
+    found = Verdict("m", 0.5, (Measured("A", F1, 0.6, None, None, "equal"),))
+    assert found.outcome == "not refuted"
+    assert not found.by_value
+
+
+def test_one_environment_below_refutes_whatever_is_open_elsewhere():
+    open_, below = Measured("A", F1, 0.5, 0.4, 0.6, "seeds"), Measured("B", F1, 0.3, 0.2, 0.4, "seeds")
+    assert Verdict("m", 0.5, (open_, below)).outcome == "refuted"
+    assert Verdict("m", 0.5, (open_, below)).refuted_by == ("B",)
+
+
+def test_the_draws_below_gamma_are_counted():
+    found = spanned(0.40, 0.49, per_seed=(0.4, None, 0.45, 0.52))
+    assert found.found[0].draws_below == (2, 3)
+    assert str(found) == "refuted by A (F1 0.445 [0.400, 0.490], below in 2 of 3 draws)"
+
+
+def test_a_method_without_negative_values_is_held_to_positive_truth_and_that_is_said():
+    checks = (F1, Check("F1, positive", 0.5, "positive"), Check("F1, negative", 0.5, "negative"))
+    assert checks_for(checks, positive_only=True) == checks[1:2]
+    assert checks_for(checks, positive_only=False) == checks
+    assert checks_for((F1,), positive_only=True) == (F1,)  # nothing else was asked
+    found = Verdict("m", 0.5, (Measured("A", checks[1], 0.9),), positive_only=True)
+    assert str(found) == "not refuted (on positive truth: it has no negative values by design)"
+
+
+def test_in_brief_the_worst_check_of_an_environment_stands_for_the_others():
+    measured = (Measured("A", F1, 0.2), Measured("A", Check("signs", 0.75), 0.1), Measured("B", F1, 0.4))
+    found = Verdict("m", 0.5, measured)
+    assert found.brief() == "refuted by A (signs 0.100 and 1 more); B (F1 0.400)"
+    assert "F1 0.200" in str(found)

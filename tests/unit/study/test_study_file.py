@@ -6,6 +6,7 @@ import re
 import pytest
 
 from assay.core.errors import AssayError, StudyError
+from assay.core.floors import Check
 from assay.core.question import Question
 from assay.core.spec import Spec
 from assay.study.file import load, read
@@ -29,7 +30,7 @@ def test_a_small_study_is_filled_with_defaults():
     assert (environment.label, environment.samples, environment.block) == ("color_count", 16, 8)
     assert environment.spec.get("side") == 224
     assert method == Entry(Spec("gradient"), "gradient")
-    assert metric.spec == Spec.of("f1", sign="overall", smooth=0.0)
+    assert metric.spec == Spec.of("f1", sign="overall", smooth=0.0, truth="explained")
 
 
 def test_a_large_study_means_what_it_says():
@@ -62,11 +63,65 @@ def test_a_large_study_means_what_it_says():
     ]
     assert study.metrics[0].question == study.environments[0].question == Question()
     assert study.methods[2].only == ("PM", "color_count")
-    assert study.faithfulness == (Faithfulness("precision", 0.9, ("IG*",)), Faithfulness("f1", 0.5, ()))
+    signs = [
+        Check("f1", 0.5, "overall"),
+        Check("f1, positive", 0.5, "positive"),
+        Check("f1, negative", 0.5, "negative"),
+    ]
+    assert study.faithfulness == (
+        Faithfulness("precision", 0.9, ("IG*",), (Check("precision", 0.9, "overall"),)),
+        Faithfulness("f1", 0.5, (), (*signs, Check("sign agreement", 0.75, "agreement"))),
+    )
+    added = [metric for metric in study.metrics if metric.label not in ("f1", "precision")]
+    assert [metric.label for metric in added] == ["f1, positive", "f1, negative", "sign agreement"]
+    assert {metric.only for metric in added} == {("pixel_modulo",)}  # where the tested metric is asked
     first, second = study.environments
     assert [study.metrics[0].applies(e) for e in (first, second)] == [False, True]  # by the name of the component
     assert [study.methods[2].applies(e) for e in (first, second)] == [True, True]  # by name or by label
     assert study.methods[0].applies(first)
+
+
+def test_a_test_finds_the_metrics_that_a_study_has_under_other_labels():
+    metrics = [{"use": "f1", "label": "F"}, {"use": "f1(sign='negative')", "label": "minus"}, "precision"]
+    study = read({**BASE, "metrics": metrics, "faithfulness": [{"metric": "F", "agreement": 0.9}]}, "s")
+    (test,) = study.faithfulness
+    assert [(check.metric, check.floor) for check in test.checks] == [
+        ("F", 0.5),
+        ("F, positive", 0.5),
+        ("minus", 0.5),
+        ("sign agreement", 0.9),
+    ]
+    assert [metric.label for metric in study.metrics] == ["F", "minus", "precision", "F, positive", "sign agreement"]
+
+
+def test_the_papers_test_is_a_choice():
+    table = {"metric": "f1", "signs": False, "rule": "point", "strict": True, "by": {"gradient": "precision"}}
+    study = read({**BASE, "metrics": ["f1", "precision"], "faithfulness": [table]}, "s")
+    (test,) = study.faithfulness
+    assert test.checks == (Check("f1", 0.5, "overall"),)
+    assert (test.rule, test.strict, test.by) == ("point", True, (("gradient", "precision"),))
+    assert len(study.metrics) == 2
+
+
+def test_mistakes_in_a_test_are_told():
+    table = {
+        "metric": "f1",
+        "signs": 1,
+        "rule": "points",
+        "strict": "no",
+        "agreement": "x",
+        "by": {"gradeint": "f1, postive"},
+    }
+    told = "\n".join(problems(metrics=["f1"], faithfulness=[table]))
+    for part in (
+        "signs must be true or false, not 1",
+        "rule must be 'interval' or 'point', not 'points'",
+        "strict must be true or false, not 'no'",
+        "agreement must be a number, not 'x'",
+        "by: no method 'gradeint'. Did you mean 'gradient'?",
+        "by: no metric 'f1, postive'.",
+    ):
+        assert part in told, part
 
 
 def test_every_mistake_is_told_at_once():
