@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS = 1
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: setup demo test test-full check check-quantus format bench docs clean
+.PHONY: setup demo test test-full check check-quantus format bench docs readme clean
 
 setup: $(READY)
 
@@ -58,6 +58,10 @@ docs: setup
 	$(BIN)/python tests/contracts/applicability.py --write
 	$(BIN)/assay run gallery --store runs/gallery
 	$(BIN)/python docs/make_gallery.py runs/gallery
+
+# README's tables: runs what they quote (half an hour), keeps the results and writes the tables.
+readme: setup
+	$(BIN)/python docs/make_readme.py --run
 
 clean:
 	rm -rf $(VENV) build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis

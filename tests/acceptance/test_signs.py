@@ -42,7 +42,7 @@ def test_the_truth_passes(environment):
 @pytest.mark.parametrize("environment", PLACES, ids=lambda place: type(place).__name__)
 @pytest.mark.parametrize("turned", [1.0, 0.5, 0.4])
 def test_wrong_signs_are_refuted_by_name(environment, turned):
-    with pytest.raises(AssertionError, match="refuted by .*sign agreement"):
+    with pytest.raises(AssertionError, match=r"refuted by .*sign agreement"):
         assay.assert_faithful(Told(environment, turned), environment, n=64)
 
 

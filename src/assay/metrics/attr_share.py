@@ -16,9 +16,10 @@ from assay.metrics._rows import rows
 class AttrShare:
     """Attr%: share of the attribution that lies inside the effective region, the features with an effect.
 
-    Every feature of the region counts the same, however large its effect. A map of zeros, or without a positive value
-    where these are asked for, puts nothing there and scores 0, as in the code of Li et al. (2024). Undefined where the
-    region is empty or the whole input (ours).
+    Every feature of the region counts the same, however large its effect. Overall cannot see signs (a negated map
+    scores as well), nor how much of the region is named. A map of zeros, or without a positive value where these are
+    asked for, puts nothing there and scores 0, as in the code of Li et al. (2024). Undefined where the region is empty
+    or the whole input (ours).
     """
 
     sign: Literal["overall", "positive"] = "overall"  # sizes whatever the sign, or positive attribution alone

@@ -17,7 +17,7 @@ class F1:
     """Harmonic mean of soft precision and soft recall, per sample; 0 where both are 0.
 
     Undefined where no feature has a true effect of the asked sign. The paper calls a method faithful when this is at
-    least 0.5.
+    least 0.5. Overall cannot see signs: a negated map scores as well; ask for positive, negative and sign_agreement.
     """
 
     sign: Literal["overall", "positive", "negative"] = "overall"  # which attribution is held against which truth

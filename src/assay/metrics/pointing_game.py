@@ -22,7 +22,9 @@ class PointingGame:
     """Does the largest attribution lie on a feature with an effect, or close to one?
 
     1 for a hit, 0 for a miss; where several features share the largest attribution, the share of these that hit: what a
-    random pick among them would score on average (ours). Undefined where no feature would be a hit, or every one.
+    random pick among them would score on average (ours). It looks at one feature, overall whatever its sign: a negated
+    map scores as well, and so does a map that is wrong everywhere else. Undefined where no feature would be a hit, or
+    every one.
     """
 
     sign: Literal["overall", "positive", "negative"] = "overall"  # which attribution must meet which effect

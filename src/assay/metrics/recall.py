@@ -19,7 +19,7 @@ class Recall:
     ``sum |a g| / sum |g|`` after eq. 17, so every true feature counts as much as its attribution compares to the
     largest one. Undefined where no feature has a true effect of that sign; a map without that sign scores 0. A graded
     truth is divided by its largest size first, positive and negative effects each by their own (ours). Then, and with a
-    smoothed truth, the map that equals it stays below 1.
+    smoothed truth, the map that equals it stays below 1. Overall cannot see signs: a negated map scores as well.
     """
 
     sign: Literal["overall", "positive", "negative"] = "overall"  # which attribution is held against which truth

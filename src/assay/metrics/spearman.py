@@ -18,8 +18,9 @@ class Spearman:
 
     Equal values share their average rank. Undefined where all attributions or all effects of a sample are equal. The
     paper normalises sizes, so sizes are ranked by default. Where few features have an effect, the others tie, and a map
-    that puts them in any order cannot reach 1: the row ``ceiling`` is the best such a map could do (0.52 for 2 of 20
-    features, 0.76 for 5). A map with the same ties can pass it.
+    that puts them in any order cannot reach 1 (by size, it cannot see signs either: a negated map scores as well): the
+    row ``ceiling`` is the best such a map could do (0.52 for 2 of 20 features, 0.76 for 5). A map with the same ties
+    can pass it.
     """
 
     absolute: bool = True  # rank sizes, as the paper does; otherwise signed attribution against signed effect

@@ -1,0 +1,172 @@
+"""Runs what README's tables quote, keeps the results in docs/results, and writes the tables.
+
+    python docs/make_readme.py                    writes the tables from the results that are kept
+    python docs/make_readme.py --run demo bench   runs these first, and keeps what they print (no name: all)
+
+A table stands between ``<!-- demo -->`` and ``<!-- end -->``. A test compares README with the kept results.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+README, KEPT = ROOT / "README.md", ROOT / "docs" / "results"
+COMMANDS: Mapping[str, Sequence[str]] = {
+    "demo": ("demo", "--store", "runs/demo"),
+    "token_count": ("run", "attributionlab/token_count", "--store", "runs/token_count"),
+    "baseline": ("run", "attributionlab/baseline", "--store", "runs/baseline"),
+    "bench": ("bench",),
+}
+CONTROLS = ("Random", "Constant")
+CELL = ("status", "value", "low", "high", "basis", "per_seed", "count", "defined", "rank")
+VERDICT = ("method", "gamma", "outcome", "by_value", "verdict")
+
+Json = Any
+
+
+def kept(name: str) -> Json:
+    return json.loads((KEPT / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def run(name: str) -> None:
+    """Run a command and keep what README needs of its answer."""
+    command = [sys.executable, "-m", "assay.cli.main", *COMMANDS[name], "--json"]
+    print("assay", *COMMANDS[name], file=sys.stderr)
+    told = json.loads(subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
+    KEPT.mkdir(exist_ok=True)
+    text = json.dumps(told if name == "bench" else _shortened(told), indent=1, ensure_ascii=False)
+    (KEPT / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _shortened(told: Json) -> Json:
+    """Values, intervals, gaps and verdicts; without keys, which change with every comment."""
+    boards = [
+        {
+            "environment": board["environment"],
+            "methods": [
+                {
+                    **{name: line[name] for name in ("method", "gap", "gap_mark", "notes")},
+                    "metrics": {
+                        metric: {name: cell[name] for name in CELL} for metric, cell in line["metrics"].items()
+                    },
+                }
+                for line in board["methods"]
+            ],
+        }
+        for board in told["boards"]
+    ]
+    tests = {
+        metric: [
+            {name: found[name] for name in ("method", "gamma", "outcome", "by_value", "verdict")} for found in tests
+        ]
+        for metric, tests in told["faithfulness"].items()
+    }
+    return {"study": told["study"], "boards": boards, "faithfulness": tests}
+
+
+def written(text: str) -> str:
+    """README with every table made from what is kept."""
+    for name, table in TABLES.items():
+        block = "\n".join([f"<!-- {name} -->", *table(kept(name)), "<!-- end -->"])
+        text, count = re.subn(rf"<!-- {name} -->\n.*?<!-- end -->", lambda _, block=block: block, text, flags=re.DOTALL)
+        if count != 1:
+            raise ValueError(f"README has {count} places for the table '{name}', not one")
+    return text
+
+
+def _demo(told: Json) -> Iterator[str]:
+    yield from _board(told["boards"][0], ("F1", "F1 positive", "F1 negative", "insertion", "deletion"), "↑↑↑↑↓")
+
+
+def _baseline(told: Json) -> Iterator[str]:
+    metrics = ("F1 overall", "F1 positive", "F1 negative", "sign agreement", "precision", "recall")
+    yield from _board(told["boards"][0], metrics, "↑" * 6)
+    yield ""
+    yield from (f"- {found['method']}: {found['verdict']}" for found in told["faithfulness"]["F1 overall"])
+
+
+def _token_count(told: Json) -> Iterator[str]:
+    first, second = told["boards"]
+    other = {line["method"]: line["metrics"]["F1"] for line in second["methods"]}
+    outcomes = {found["method"]: found for found in told["faithfulness"]["F1"]}
+    yield _piped("method", "gap", *(f"F1, {board['environment']}" for board in (first, second)), "at gamma = 0.5")
+    yield _piped("---", "---", "---", "---", "---")
+    for line in first["methods"]:
+        method = line["method"]
+        values = (_value(line["metrics"]["F1"]), _value(other[method]))
+        outcome = outcomes[method]["outcome"]
+        positive = ", on positive truth" if "on positive truth" in outcomes[method]["verdict"] else ""
+        yield _piped(_named(method), _gap(line), *values, f"{outcome}{positive}")
+
+
+def _bench(told: Json) -> Iterator[str]:
+    yield _piped("task", "problem", "assay", "peer", "ratio")
+    yield _piped("---", "---", "---", "---", "---")
+    for index, row in enumerate(told[:-1]):
+        peer = told[index + 1]
+        if row["who"] == "assay" and (row["task"], row["problem"]) == (peer["task"], peer["problem"]):
+            figures = row["figure"], f"{peer['figure']} ({peer['who']})"
+            yield _piped(f"`{row['task']}`", row["problem"], *figures, row["ratio"])
+
+
+def _board(board: Json, metrics: Sequence[str], arrows: str) -> Iterator[str]:
+    yield _piped("method", "gap", *(f"{metric} {arrow}" for metric, arrow in zip(metrics, arrows, strict=True)))
+    yield _piped("---", "---", *("---" for _ in metrics))
+    for line in board["methods"]:
+        cells = (_value(line["metrics"][metric]) for metric in metrics)
+        yield _piped(_named(line["method"]), _gap(line), *cells)
+
+
+def _named(method: str) -> str:
+    return f"{method} (control)" if method in CONTROLS else method
+
+
+def _gap(line: Json) -> str:
+    if line["gap"] is None:
+        return ""
+    percent = 100 * line["gap"]
+    shown = "<0.1" if 0 < percent < 0.1 else f"{percent:.2g}" if percent < 10 else f"{percent:.0f}"
+    return f"{shown} %{' !' if line['gap_mark'] else ''}"
+
+
+def _value(cell: Json) -> str:
+    if cell["value"] is None:
+        return "undefined" if cell["status"] == "ok" else str(cell["status"])
+    value = f"**{cell['value']:.3f}**" if cell["rank"] == 1 else f"{cell['value']:.3f}"
+    if cell["low"] is None:
+        return value
+    return f"{value} [{_short(cell['low'])}, {_short(cell['high'])}]"
+
+
+def _short(number: float) -> str:
+    return f"{number:.3f}".replace("0.", ".", 1)
+
+
+def _piped(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+TABLES: Mapping[str, Callable[[Json], Iterator[str]]] = {
+    "demo": _demo,
+    "token_count": _token_count,
+    "baseline": _baseline,
+    "bench": _bench,
+}
+
+
+def main(arguments: Sequence[str]) -> None:
+    if "--run" in arguments:
+        for name in [argument for argument in arguments if argument in COMMANDS] or COMMANDS:
+            run(name)
+    README.write_text(written(README.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
