@@ -36,13 +36,12 @@ class Own:
     """Your torch module and your rows. No truth is known, so metrics that need one are skipped.
 
     Sample i is row i of the file for seed 0, and in an order that the seed draws for others; asking for more rows than
-    there are is an error. Images are ``(N, channels, height, width)``, tables ``(N, columns)``. Without labels the
-    model's own predictions stand for them: accuracy is then agreement with the intact model.
+    there are is an error. Images are ``(N, channels, height, width)``, tables ``(N, columns)``. Labels that are not
+    given are the model's own predictions.
 
     Rows are floats, as the model reads them; it is used frozen, in evaluation mode and in ``dtype``, however it comes
-    (ours: peers take it as it is, and dropout or batch statistics then change what is explained), and must answer a row
-    in one way, alone or among others. Its source, with your modules that it imports, the weights and the data are in
-    the keys: when they change, results are computed again. A file that the code reads by itself is not.
+    (ours: peers take it as it is), and must answer a row in one way, alone or among others. Its source with your modules
+    that it imports, weights and data are in the keys, files that the code reads by itself are not.
     """
 
     modality: ClassVar[str] = "image or table"

@@ -50,9 +50,7 @@ class Infidelity:
     perturbation: Literal["region", "removal", "square", "noise", "noisy_baseline"] = "region"  # what is done to inputs
     samples: int = 100  # perturbations, each one pass through the model
     normalise: Literal["positive", "any", "none"] = "positive"  # best factor: at least 0; any (as captum); always 1
-    trend: Literal["size", "constant", "none"] = (
-        "size"  # fitted beside the map: a constant, and one per feature removed
-    )
+    trend: Literal["size", "constant", "none"] = "size"  # fitted beside the map: a constant, and one per feature
     reads: Literal["share", "slope"] | None = None  # what a map tells; None: shares for removal, slopes for noise
     share: float = 0.2  # chance of a feature to be removed
     side: float = 0.36  # largest side of a square, of the image's shorter one; the authors go to 10 of 28 pixels

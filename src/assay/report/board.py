@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.core.errors import StoreError
-from assay.core.floors import Check
 from assay.core.records import Record
 from assay.report.asked import two_numbers
 from assay.report.components import by_label
 from assay.report.promises import Said, said
+from assay.report.verdicts import verdicts
 from assay.report.words import bases, listed, verb
-from assay.stats.faithfulness import Measured, Verdict, checks_for
+from assay.stats.faithfulness import Verdict
 from assay.stats.ranks import mean_ranks, ranks
 from assay.store.store import Store
 
@@ -125,25 +125,23 @@ def result(store: Store) -> Result:
     run = latest_run(store)
     rows: Sequence[Mapping[str, str]] = run.data["rows"]
     scores = store.get_many(row["key"] for row in rows)
-    about = _said(run, store)
+    trials = _trials(run, store)
     labels = [entry["label"] for entry in run.data["study"]["environments"]]
-    asked = _asked(run, store)
     boards = tuple(
-        _board(run, label, [row for row in rows if row["environment"] == label], scores, asked, about)
-        for label in labels
+        _board(run, label, [row for row in rows if row["environment"] == label], scores, trials) for label in labels
     )
-    return Result(run, boards, _verdicts(run, boards))
+    return Result(run, boards, verdicts(run.data["study"], boards))
 
 
-def _said(run: Record, store: Store) -> dict[Place, Said]:
-    """What was said about the answers, by environment and method."""
+def _trials(run: Record, store: Store) -> dict[Place, list[Mapping[str, Any]]]:
+    """What is told with the attributions, block by block."""
     keys: dict[Place, list[str]] = {}
     for trials in run.data["trials"]:
         known = keys.setdefault((trials["environment"], trials["method"]), [])
         known += [block["trial"] for block in trials["blocks"]]
     records = store.get_many(key for known in keys.values() for key in known)
     found = {key: record.data for key, record in records.items() if record.status == "ok"}
-    return {place: said(found[key] for key in known if key in found) for place, known in keys.items()}
+    return {place: [found[key] for key in known if key in found] for place, known in keys.items()}
 
 
 def higher_is_better(run: Record, metric: str) -> bool | None:
@@ -168,37 +166,23 @@ def arrow(run: Record, metric: str, up: str = "↑", down: str = "↓") -> str:
     return {None: "", True: up, False: down}[higher_is_better(run, metric)]
 
 
-def _asked(run: Record, store: Store) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """By environment and method, what its first trial tells; controls explain no number at all."""
-    controls = {label for label, method in by_label(run, "methods").items() if method.control}
-    keys = {
-        (trials["environment"], trials["method"]): trials["blocks"][0]["trial"]
-        for trials in run.data["trials"]
-        if trials["method"] not in controls
-    }
-    records = store.get_many(keys.values())
-    return {place: records[key].data for place, key in keys.items() if key in records}
-
-
 def _board(
     run: Record,
     label: str,
     rows: Sequence[Mapping[str, str]],
     scores: Mapping[str, Record],
-    asked: Mapping[tuple[str, str], Mapping[str, Any]],
-    about: Mapping[Place, Said],
+    trials: Mapping[Place, Sequence[Mapping[str, Any]]],
 ) -> Board:
     metrics = tuple(dict.fromkeys(row["metric"] for row in rows))
     methods = tuple(dict.fromkeys(row["method"] for row in rows))
-    judges = by_label(run, "metrics")
-    cells = {
-        (row["method"], row["metric"]): _cell(
-            row["key"],
-            scores.get(row["key"]),
-            *two_numbers(judges[row["metric"]], asked.get((label, row["method"]), {})),
-        )
-        for row in rows
-    }
+    judges, judged = by_label(run, "metrics"), by_label(run, "methods")
+    # What a method was asked is told with its first trial; controls explain no number at all.
+    asked = {name: trials[label, name][0] for name in methods if trials[label, name] and not judged[name].control}
+    cells = {}
+    for row in rows:
+        explains, reads = two_numbers(judges[row["metric"]], asked.get(row["method"], {}))
+        found = _cell(row["key"], scores.get(row["key"]))
+        cells[row["method"], row["metric"]] = replace(found, explains=explains, reads=reads)
     ranked = {
         metric: ranks({method: cells[method, metric].value for method in methods}, bool(higher_is_better(run, metric)))
         for metric in metrics
@@ -211,7 +195,7 @@ def _board(
             method,
             {metric: _ranked(cells[method, metric], places[metric][method]) for metric in metrics},
             means[method],
-            about.get((label, method), Said()),
+            said(trials[label, method]),
         )
         for method in methods
     ]
@@ -231,7 +215,7 @@ def _without_value(data: Mapping[str, Any]) -> str:
     return f"no value: the {data['defined']} samples that count reach no level"
 
 
-def _cell(key: str, record: Record | None, explains: str, reads: str) -> Cell:
+def _cell(key: str, record: Record | None) -> Cell:
     if record is None:
         return Cell("failed", reason="the score is not in the store: run the study again", key=key)
     if record.status != "ok":
@@ -243,33 +227,8 @@ def _cell(key: str, record: Record | None, explains: str, reads: str) -> Cell:
         data = {**data, "low": None, "high": None, "basis": ""}
     known = {name: data[name] for name in names}
     per_seed, ceiling = tuple(data["per_seed"]), data.get("ceiling")
-    found = Cell("ok", **known, per_seed=per_seed, reason=reason, key=key, ceiling=ceiling)
-    return replace(found, explains=explains, reads=reads)
+    return Cell("ok", **known, per_seed=per_seed, reason=reason, key=key, ceiling=ceiling)
 
 
 def _ranked(cell: Cell, rank: float | None) -> Cell:
     return Cell(**{**cell.__dict__, "rank": rank})
-
-
-def _verdicts(run: Record, boards: Sequence[Board]) -> dict[tuple[str, float], tuple[Verdict, ...]]:
-    found: dict[tuple[str, float], tuple[Verdict, ...]] = {}
-    methods = tuple(dict.fromkeys(line.method for board in boards for line in board.lines))
-    for test in run.data["study"]["faithfulness"]:
-        metric, gamma = str(test["metric"]), float(test["gamma"])
-        found[metric, gamma] = tuple(_verdict(test, method, boards) for method in methods)
-    return found
-
-
-def _verdict(test: Mapping[str, Any], method: str, boards: Sequence[Board]) -> Verdict:
-    gamma, own = float(test["gamma"]), test.get("by", {}).get(method)
-    checks = [Check(**check) for check in test.get("checks", ())] or [Check(str(test["metric"]), gamma)]
-    lines = {board.environment: line for board in boards for line in board.lines if line.method == method}
-    positive_only = not own and any(line.said.positive_only for line in lines.values())
-    asked = (Check(str(own), gamma),) if own else checks_for(checks, positive_only)
-    measured = tuple(
-        Measured(place, check, cell.value, cell.low, cell.high, cell.basis, cell.per_seed, test.get("rule", "interval"))
-        for place, line in lines.items()
-        for check in asked
-        if (cell := line.cells.get(check.metric)) is not None and cell.value is not None
-    )
-    return Verdict(method, gamma, measured, positive_only and asked != tuple(checks))

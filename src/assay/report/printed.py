@@ -145,7 +145,7 @@ def _tex_lines(result: Result, board: Board) -> Iterator[str]:
 
 
 def _notes(board: Board) -> str:
-    return " ".join(f"{note[0].upper()}{note[1:]}." for note in board.notes())
+    return " ".join(f"{note}." for note in board.notes())
 
 
 def _markdown_bold(text: str) -> str:
