@@ -53,11 +53,12 @@ format: setup
 bench: setup
 	$(BIN)/assay bench
 
-# The gallery needs CIFAR-10 and published weights: see `assay show cifar`.
+# The gallery and the controls need CIFAR-10 and published weights: see `assay show cifar`.
 docs: setup
 	$(BIN)/python tests/contracts/applicability.py --write
 	$(BIN)/assay run gallery --store runs/gallery
 	$(BIN)/python docs/make_gallery.py runs/gallery
+	$(BIN)/python docs/make_controls.py
 
 # README's tables: runs what they quote (half an hour), keeps the results and writes the tables.
 readme: setup

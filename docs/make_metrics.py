@@ -20,6 +20,8 @@ is undefined is counted and never averaged. Written by `python docs/make_metrics
 
 *Invariant to*: **scale**, a positive factor on the map; **shift**, a constant added; **monotone**, anything that keeps
 signs and the order of sizes. *Exact on linear models*: the attribution w x of a linear model reaches the ideal.
+*Controls*: maps that know nothing about the model and that the metric does not tell from the best of some methods, or
+prefers to all of them, where that was measured: [controls.md](controls.md) has the numbers.
 """
 NEEDS = {
     "truth": "Against truth",
@@ -53,6 +55,7 @@ def _entry(card: Card) -> str:
         "invariant to": ", ".join(_kept(card)) or "nothing",
         "exact on linear models": "yes" if card.fact("exact_on_linear") else "no",
         "cost": card.fact("cost"),
+        **({"controls": card.fact("controls")} if card.fact("controls") else {}),
         "source": card.fact("paper"),
     }
     told = "; ".join(f"*{name}* {value}" for name, value in facts.items())

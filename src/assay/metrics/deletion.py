@@ -46,6 +46,7 @@ class Deletion:
     )
     exact_on_linear: ClassVar[bool] = False
     axes: ClassVar[tuple[str, str]] = ("share of features deleted", "{read}")
+    controls: ClassVar[str] = "not told apart from the best method: random_map (CIFAR-10)"
     paper: ClassVar[str] = "RISE (Petsiuk et al., 2018), section 4.2; AttributionLab (Zhang et al., 2023), appendix G.4"
 
     @property

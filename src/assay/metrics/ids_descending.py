@@ -37,6 +37,7 @@ class IdsDescending:
     needs: ClassVar[tuple[str, ...]] = ("model",)
     cost: ClassVar[str] = "steps model rows a sample; with again=True as many attributions"
     axes: ClassVar[tuple[str, str]] = ("share of features deleted, highest first", "probability")
+    controls: ClassVar[str] = "not told apart from the best method: random_map (CIFAR-10)"
     paper: ClassVar[str] = "IDSDS (Hesse et al., 2024), incremental deletion"
 
     def __post_init__(self) -> None:

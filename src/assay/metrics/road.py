@@ -36,6 +36,7 @@ class Road:
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
     cost: ClassVar[str] = "a model row a sample for each ratio, imputed"
     axes: ClassVar[tuple[str, str]] = ("share of features removed, highest first", "{read} left")
+    controls: ClassVar[str] = "not told apart from the best method: edge_map (colour count with unseen-data effect)"
     paper: ClassVar[str] = "ROAD (Rong et al., 2022); A Dual-Perspective Approach (Li et al., 2024)"
 
     def __post_init__(self) -> None:

@@ -22,7 +22,7 @@ def test_the_card_is_the_class(name: str) -> None:
     card = registry.card("metrics", name)
     cls = load(card.target)
     assert {fact: getattr(cls, fact) for fact, _ in card.facts} == dict(card.facts)
-    assert {fact for fact, _ in card.facts} - {"axes", "varies", "about"} == FACTS
+    assert {fact for fact, _ in card.facts} - {"axes", "varies", "about", "controls"} == FACTS
     assert "efined" in card.doc  # says when it is not, or that it always is
     assert all(param.note for param in card.params)
     assert [(param.name, param.default) for param in card.params] == [(f.name, f.default) for f in fields(cls)]
