@@ -40,7 +40,7 @@ class Own:
     given are the model's own predictions.
 
     Rows are floats, as the model reads them; it is used frozen, in evaluation mode and in ``dtype``, however it comes
-    (ours: peers take it as it is), and must answer a row in one way, alone or among others. Its source with your modules
+    (ours: peers take it as it is), and must answer a row in one way, alone or among others. Its source, your modules
     that it imports, weights and data are in the keys, files that the code reads by itself are not.
     """
 
