@@ -57,6 +57,7 @@ VARIANTS = (  # measured beside the defaults
     "roar(ranking='global')",
 )
 NOT_ABOUT_FAITHFULNESS = {
+    "sign_agreement": "signs alone: where all effects are positive, a constant map has the right ones",
     "max_sensitivity": "stability: a constant map never moves, and is perfectly stable",
     "parameter_randomisation": "randomisation: asks whether a map depends on the weights, not whether it is right",
     "class_sensitivity": "randomisation: asks whether a map depends on the class, not whether it is right",
