@@ -89,7 +89,15 @@ def _baseline(told: Json) -> Iterator[str]:
     metrics = ("F1 overall", "F1 positive", "F1 negative", "sign agreement", "precision", "recall")
     yield from _board(told["boards"][0], metrics, "↑" * 6)
     yield ""
-    yield from (f"- {found['method']}: {found['verdict']}" for found in told["faithfulness"]["F1 overall"])
+    for metric, tests in told["faithfulness"].items():
+        said = "; ".join(f"{found['method']} {_verdict(found)}" for found in tests)
+        yield f"- **{metric}** at {tests[0]['gamma']:g}: {said}"
+
+
+def _verdict(found: Json) -> str:
+    """The outcome, and in how many draws the value is below gamma where there are several."""
+    draws = re.search(r"below in \d+ of \d+ draws", found["verdict"])
+    return found["outcome"] + (f" ({draws[0]})" if draws else "")
 
 
 def _token_count(told: Json) -> Iterator[str]:
