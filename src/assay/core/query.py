@@ -97,13 +97,13 @@ class Query:
 
     def about(self, rows: slice | Tensor) -> Query:
         """The same question about some of the samples, by their places."""
-        kept = range(len(self.x))[rows] if isinstance(rows, slice) else rows.tolist()
+        kept = self.indices[rows] if isinstance(rows, slice) else [self.indices[row] for row in rows.tolist()]
         return replace(
             self,
             x=self.x[rows],
             target=self.target[rows],
             baseline=self.baseline[rows],
-            indices=tuple(self.indices[row] for row in kept),
+            indices=tuple(kept),
         )
 
     def score_each(self, count: int, points: Callable[[slice], Tensor]) -> Tensor:
