@@ -72,7 +72,7 @@ def test_a_study_is_shown_with_all_that_it_runs(tmp_path):
         "IG* integrated_gradients(steps=20) baseline true a table",
         "F1 f1(sign='positive')",
         "seeds: 3, 5",
-        "faithfulness test: metric F1, gamma 0.25, require gradient",
+        "faithfulness test: F1 at least 0.25; required of gradient",
         "8 blocks of attributions",  # two seeds: gradient has two blocks and one, IG* one
     ):
         assert line in told, line

@@ -139,8 +139,8 @@ def test_a_required_method_that_is_refuted_gives_exit_code_one(tmp_path):
 
 def test_two_tests_on_one_metric_are_two_tests(tmp_path):
     text = 'environments = ["counted:Ward"]\nmethods = ["random_map"]\nmetrics = ["f1"]\ngallery = 0\n'
-    low = "[[faithfulness]]\nmetric = 'f1'\ngamma = 0.0\nrequire = ['random_map']\n"
-    high = "[[faithfulness]]\nmetric = 'f1'\ngamma = 0.99\n"
+    low = "[[faithfulness]]\nmetric = 'f1'\ngamma = 0.0\nsigns = false\nrequire = ['random_map']\n"
+    high = "[[faithfulness]]\nmetric = 'f1'\ngamma = 0.99\nsigns = false\n"
     (tmp_path / "study.toml").write_text(text + low + high)
     done = assay("run", tmp_path / "study.toml", "--store", tmp_path / "s", "--workers", 0)
     assert done.returncode == 0

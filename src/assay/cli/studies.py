@@ -12,7 +12,7 @@ from assay.core.registry import card
 from assay.report.components import Component
 from assay.study.grid import cells
 from assay.study.shelf import find, shelf
-from assay.study.study import Entry, Study
+from assay.study.study import Entry, Faithfulness, Study
 
 
 def named_study(text: str) -> Study | None:
@@ -46,10 +46,18 @@ def _print(text: str, study: Study) -> None:
     _print_entries(console, "metrics", study.metrics)
     data = "" if study.data_seed is None else f"; the samples are those of seed {study.data_seed}"
     console.print(f"\n[dim]seeds:[/dim] {', '.join(map(str, study.seeds))}{data}", highlight=False)
-    for test in study.to_json()["faithfulness"]:
-        told = ", ".join(f"{name} {_listed(value)}" for name, value in test.items() if value not in (None, [], {}))
-        console.print(f"[dim]faithfulness test:[/dim] {escape(told)}", highlight=False)
+    for test in study.faithfulness:
+        console.print(f"[dim]faithfulness test:[/dim] {escape(_tested(test))}", highlight=False)
     console.print(f"\n[bold]{_blocks(study):,} blocks of attributions[/bold]", highlight=False)
+
+
+def _tested(test: Faithfulness) -> str:
+    """What methods are held to, and how that is decided."""
+    floors = ", ".join(f"{check.metric} at least {check.floor:g}" for check in test.checks)
+    own = [f"{method} by {metric}" for method, metric in test.by]
+    required = [f"required of {', '.join(test.require)}"] if test.require else []
+    rule = ["by the value alone"] if test.rule == "point" else []
+    return "; ".join([floors, *own, *rule, *required, *(["strict"] if test.strict else [])])
 
 
 def _name(text: str, study: Study) -> str:
@@ -65,10 +73,6 @@ def _blocks(study: Study) -> int:
 def _asked(entry: Entry) -> str:
     told = ", ".join(f"{name} {value}" for name, value in entry.question.to_json().items() if value is not None)
     return told or "as the environment asks"
-
-
-def _listed(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _print_entries(console: Any, kind: str, entries: tuple[Entry, ...], more: tuple[str, list[str]] = ("", [])) -> None:
