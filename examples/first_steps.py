@@ -3,7 +3,7 @@
 import assay
 
 environment = assay.environment("color_count", side=32, sizes=(5, 10))
-trial = assay.attribute(environment, "integrated_gradients", n=8, seed=0)
+trial = assay.attribute(environment, "integrated_gradients", n=4, seed=0)
 trial.show().save("first_steps.png")
 
 print(trial.score("f1"))
