@@ -31,10 +31,9 @@ class Infidelity:
 
     What every map forecasts is taken away first (ours): the best constant, and with ``trend`` "size" also the best
     multiple of the number of features removed. Scattered pixels lower a photograph's logit by nearly the same each
-    time, and larger squares by more: without this, a map of equal numbers forecasts the drops of a ResNet-20 on
-    CIFAR-10 with an error of 8 where Integrated Gradients have 262. With it, a constant map says nothing, and has the
-    error of a map of zeros. Captum's form, which is the paper's: perturbation='removal' or another, normalise='any' or
-    'none', trend='none'.
+    time, and larger squares by more: without this, a map of equal numbers forecasts them better than Integrated
+    Gradients do. With it, a constant map says nothing, and has the error of a map of zeros. Captum's form, which is the
+    paper's: perturbation='removal' or another, normalise='any' or 'none', trend='none'.
 
     Two readings of a map (the authors' code has both). A ``share`` is a part of the score: a removed feature takes its
     attribution with it, so I is 1 for what is removed and 0 elsewhere. A ``slope`` is a change per unit of an entry: I
