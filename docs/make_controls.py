@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from assay.artifacts.asking import attribute, pose, trial
 from assay.core.build import build
 from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, mean_score
@@ -31,12 +32,11 @@ from assay.core.protocols import Probing, Trained
 from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.registry import catalogue, resolve
-from assay.core.rng import generator
+from assay.core.rng import Stream, generator
 from assay.core.setting import Recipe, Reference, Samples, Setting, Truth
 from assay.core.spec import Spec
 from assay.core.trial import Scene
 from assay.environments.cifar import Cifar
-from assay.execute.trial import attribute, pose, trial
 from assay.report.words import listed, number
 from assay.stats.paired import paired
 
@@ -206,7 +206,7 @@ class Answers:
 
     def judged(self, spec: Spec) -> dict[str, Evidence]:
         metric = build("metrics", spec)
-        target, stream = self.queries[CONTROLS[0]].target, ("metric", str(spec), self.stream)
+        target, stream = self.queries[CONTROLS[0]].target, Stream("metric", str(spec), self.stream)
         scene = Scene(self.setting, self.samples, self.setting.question, target, stream, MACHINE)
         probe = metric.probe(scene) if isinstance(metric, Probing) else None
         return {
@@ -224,7 +224,7 @@ def answered(place: Place) -> Answers:
         say(f"{place.name}: {label}")
         methods[label] = build("methods", resolve("methods", Spec.parse(spec)))
         asked = Question(baseline=baseline)
-        queries[label] = pose(setting, samples, asked, ("method", label, stream, SEED), MACHINE)
+        queries[label] = pose(setting, samples, asked, Stream("method", label, stream, SEED), MACHINE)
         maps[label] = attribute(methods[label], queries[label])
     return Answers(setting, samples, methods, queries, maps, stream)
 

@@ -12,6 +12,7 @@ from assay.core.features import Columns, Features, Pixels
 from assay.core.machine import Machine
 from assay.core.query import Query
 from assay.core.question import Question
+from assay.core.rng import Stream
 from assay.core.setting import Reference, Setting
 
 TINY = Machine(memory=2**20)
@@ -77,7 +78,7 @@ def ask(
     start = torch.full_like(x, baseline) if isinstance(baseline, float) else baseline.to(x.dtype).expand_as(x)
     count = len(x)
     target = torch.arange(count) % classes
-    return Query(setting, question, x, target, start, tuple(range(count)), ("test", 0), {}, machine)
+    return Query(setting, question, x, target, start, tuple(range(count)), Stream("test"), {}, machine)
 
 
 def rows(query: Query, keep: slice) -> Query:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
@@ -13,33 +13,36 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from assay.artifacts.artifact import blocks
+from assay.artifacts.component import Component
+from assay.artifacts.evidence import evidence
+from assay.artifacts.place import Place, place
+from assay.artifacts.score import ScoreArtifact
+from assay.artifacts.trial import TrialArtifact, trials
 from assay.attributed import Attributed
 from assay.core import preflight
 from assay.core.build import describe, method_named, named
-from assay.core.drawn import draws_model
 from assay.core.errors import SpecError
 from assay.core.floors import Check, Rule
 from assay.core.given import as_classes, as_rows, sound_baseline, sound_classes, sound_rows
-from assay.core.global_streams import lent
 from assay.core.machine import Machine
-from assay.core.promises import promised_range
-from assay.core.protocols import Environment, Method, Trained
+from assay.core.protocols import Environment, Method, Metric
 from assay.core.question import Question
-from assay.core.registry import card, resolve, stream_name
-from assay.core.setting import Reference, Samples, Setting
+from assay.core.registry import card, resolve
+from assay.core.setting import Reference, Samples
 from assay.core.spec import Spec, Value
 from assay.environments.own import own_setting
 from assay.evaluation import Evaluation, numbered, predictions
 from assay.evaluation import evaluate as judge_all
+from assay.execute.inline import Memory
 from assay.execute.run import run as run_study
-from assay.execute.trial import answered, fit, pose
 from assay.report.board import Result, result
+from assay.report.promises import said
 from assay.stats.faithfulness import Measured, Verdict, checks_for
-from assay.stats.intervals import interval
 from assay.store.store import Store
 from assay.study.floors import AGREEMENT, floors
 from assay.study.shelf import find
-from assay.study.study import METHODS, METRICS, Study
+from assay.study.study import BLOCK, METHODS, METRICS, Study
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,17 +69,16 @@ def attribute(
 
     The numbers are those of a study with the same environment, method, question and seed.
     """
-    place = named("environments", environment)[0]
     solver, name = method_named(method)
-    with lent():
-        setting: Setting = place.setting(seed, place.train(seed) if isinstance(place, Trained) else {})
-        samples = place.sample(range(n), seed)
-    where = (stream_name("environments", describe(place)), seed, seed)
-    how = stream_name("methods", describe(solver))
-    query = pose(setting, samples, question, ("method", how, *where), HERE)
-    if hasattr(solver, "fit"):
-        query = replace(query, fitted=fit(solver, setting, question, ("fit", how, *where[:2]), HERE))
-    return Attributed(name, solver, query, samples, answered(solver, query), where, draws_model(place))
+    memory = Memory(HERE, raises=True)
+    where = _place(environment, seed)
+    asked = trials(where, Component("methods", made=solver), question, blocks(n, BLOCK, n))
+    memory.realise(asked)
+    return Attributed(name, asked, memory)
+
+
+def _place(environment: Environment | str, seed: int) -> Place:
+    return place(Component("environments", made=named("environments", environment)[0]), seed, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +148,8 @@ def evaluate(
         raise SpecError(f"the model answers with {count} values: give target, the one to explain, 0 to {count - 1}.")
     if not isinstance(memory, Integral) or memory < 1:
         raise SpecError(f"memory={memory!r}: give a number of bytes, as 2**30.")
-    here = replace(HERE, device=str(rows.device), memory=int(memory))
+    threads, dtype = torch.get_num_threads(), str(rows.dtype).removeprefix("torch.")
+    here = Machine(str(rows.device), dtype, int(memory), threads)
 
     def classes(name: str, given: Any) -> Tensor:
         known = as_classes(name, given).to(rows.device)
@@ -161,7 +164,7 @@ def evaluate(
         setting = replace(setting, reference=Reference(known, predictions(setting, known, here)))
     solvers = numbered(method_named(method) for method in _listed("methods", methods))
     judges = numbered(named("metrics", metric) for metric in _listed("metrics", metrics))
-    return judge_all(setting, Samples(rows, true, None, tuple(range(len(rows)))), aim, solvers, judges, here)
+    return judge_all(setting, Samples(rows, true, None, tuple(range(len(rows))), aim), solvers, judges, here)
 
 
 def _asked(outputs: str, readout: str | None, baseline: str | float, target: object, reference: object) -> Question:
@@ -202,21 +205,29 @@ def assert_faithful(
     tested = resolve("metrics", Spec.parse(metric))
     if not card("metrics", tested.name).fact("higher_is_better", True):
         raise SpecError(f"'{metric}' is better when lower; the test needs a metric with a floor.")
-    trials = [attribute(environment, method, n=n, seed=seed) for seed in seeds]
+    judges = {check: named("metrics", str(spec))[0] for check, spec in floors(tested, metric, gamma, signs, agreement)}
+    memory, solver = Memory(HERE, raises=True), Component("methods", made=method_named(method)[0])
+    places = [_place(environment, seed) for seed in seeds]
+    asked = [trials(where, solver, Question(), blocks(n, BLOCK, n)) for where in places]
+    memory.realise(trial for found in asked for trial in found)
+    positive_only = said([memory[trial].data for trial in asked[0]]).positive_only
+    checks = checks_for(tuple(judges), positive_only)
+    scores = {check: _score(judges[check], asked, n) for check in checks}
+    memory.realise(scores.values())
     where = environment if isinstance(environment, str) else describe(environment).name
-    positive_only = trials[0].said.positive_only
-    wanted = dict(floors(tested, metric, gamma, signs, agreement))
-    asked = checks_for(tuple(wanted), positive_only)
-    found = (_measured(check, str(wanted[check]), trials, where, rule) for check in asked)
-    result = Verdict(str(method), gamma, tuple(filter(None, found)), positive_only and asked != tuple(wanted))
+    found = (_measured(where, check, memory[score].data, rule) for check, score in scores.items())
+    result = Verdict(str(method), gamma, tuple(filter(None, found)), positive_only and checks != tuple(judges))
     assert result.found, f"{metric} is undefined on all {n} samples"
     assert result.outcome not in (("refuted", "undecided") if strict else ("refuted",)), str(result)
 
 
-def _measured(check: Check, metric: str, trials: Sequence[Attributed], where: str, rule: Rule) -> Measured | None:
-    judge, scored = named("metrics", metric)[0], [trial.score(metric) for trial in trials]
-    evidence = [found.evidence for found in scored]
-    found = interval(evidence, scored[0].reduce, trials[0].draws_model, promised_range(judge))
-    if found is None:
+def _score(judge: Metric, asked: Sequence[Sequence[TrialArtifact]], n: int) -> ScoreArtifact:
+    metric = Component("metrics", made=judge)
+    return ScoreArtifact(metric, tuple(tuple(evidence(trial, metric) for trial in found) for found in asked), n)
+
+
+def _measured(where: str, check: Check, score: Mapping[str, Any], rule: Rule) -> Measured | None:
+    if score["value"] is None:
         return None
-    return Measured(where, check, found.value, found.low, found.high, found.basis, found.per_seed, rule)
+    per_seed = tuple(score["per_seed"])
+    return Measured(where, check, score["value"], score["low"], score["high"], score["basis"], per_seed, rule)

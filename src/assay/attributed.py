@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from torch import Tensor
 
-from assay.core.build import describe, named
-from assay.core.evidence import Evidence, Reduce, Score, mean_score
+from assay.artifacts.artifact import Block
+from assay.artifacts.component import Component
+from assay.artifacts.evidence import evidence
+from assay.artifacts.place import Place
+from assay.artifacts.trial import TrialArtifact
+from assay.core.build import named
+from assay.core.evidence import Evidence, Reduce, Score, mean_score, merge
 from assay.core.protocols import Metric
-from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.setting import Samples, Setting
 from assay.core.spec import Value
-from assay.core.trial import Scene, per_feature
-from assay.execute.trial import Answer, trial
+from assay.core.trial import per_feature
+from assay.execute.inline import Memory
 from assay.report.promises import Said, said
 from assay.report.words import share
 
@@ -53,40 +59,44 @@ class Attributed:
     """An attribution of some samples of an environment."""
 
     method: str
-    solver: Any  # the method itself
-    query: Query  # what it was asked
-    samples: Samples
-    answer: Answer
-    place: tuple[str | int, ...]  # environment and seeds: what randomness depends on
-    draws_model: bool = True  # whether another seed is another model
+    trials: tuple[TrialArtifact, ...]
+    memory: Memory  # where they are
 
     @property
+    def place(self) -> Place:
+        return self.trials[0].place
+
+    @cached_property
     def setting(self) -> Setting:
-        return self.query.setting
+        return self.memory.desk.setting(self.place.model).copied()
 
-    @property
+    @cached_property
+    def samples(self) -> Samples:
+        return self.memory.desk.samples(self.place, Block(0, self.trials[-1].block.stop)).copy()
+
+    @cached_property
     def question(self) -> Question:
-        return self.query.question
+        return self.trials[0].question.over(self.setting.question)
 
-    @property
+    @cached_property
     def attribution(self) -> Tensor:
         """Raw and signed, as the method returned it."""
-        return self.answer.attribution
+        return torch.cat([self._tensor(trial, "attribution") for trial in self.trials])
 
     @property
     def promised(self) -> Tensor | None:
         """(B,) what the attribution should add up to, where the method says so."""
-        return self.answer.promised
+        return self._all("promised")
 
     @property
     def gap(self) -> Tensor | None:
         """(B,) how far the attribution is from adding up to what the method promises."""
-        return self.answer.gap
+        return self._all("gap")
 
     @property
     def said(self) -> Said:
         """The gap over all samples as a share of what is promised, a mark where it is too large, and notes."""
-        return said([{**self.answer.facts(), "block": (0, len(self.samples))}])
+        return said([self.memory[trial].data for trial in self.trials])
 
     @property
     def map(self) -> Tensor:
@@ -96,14 +106,21 @@ class Attributed:
     def score(self, metric: str | Metric, **params: Value) -> Scored:
         """Judge it: ``score("f1", sign="positive")``, ``score("insertion")``, ``score(my_metric)``."""
         judge, name = named("metrics", metric, params)
-        stream = ("metric", str(describe(judge)), *self.place)
-        scene = Scene(self.setting, self.samples, self.question, self.query.target, stream, self.query.machine)
-        evidence = judge(
-            trial(judge, self.solver, self.query, scene, self.attribution, resolution=self.answer.resolution)
-        )
+        component = Component("metrics", made=judge)
+        wanted = [evidence(trial, component) for trial in self.trials]
+        self.memory.realise(wanted)
+        found = merge([Evidence.from_arrays(self.memory.arrays(part)) for part in wanted])
         reduce = getattr(judge, "reduce", mean_score)
-        found = reduce(evidence)
-        return Scored(name, found, evidence.rows.get("value"), evidence.defined, found.curve, evidence, reduce)
+        score = reduce(found)
+        return Scored(name, score, found.rows.get("value"), found.defined, score.curve, found, reduce)
+
+    def _tensor(self, trial: TrialArtifact, name: str) -> Tensor:
+        return torch.from_numpy(self.memory.arrays(trial)[name])
+
+    def _all(self, name: str) -> Tensor | None:
+        if name not in self.memory.arrays(self.trials[0]):
+            return None
+        return torch.cat([self._tensor(trial, name) for trial in self.trials])
 
     def picture(self, count: int = 4) -> Image:
         """Input, truth and attribution side by side."""

@@ -5,34 +5,33 @@ A study stores and resumes; this is for a notebook: nothing is written, and one 
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from assay.core.build import describe
-from assay.core.copies import model_copy
-from assay.core.errors import NotApplicable
-from assay.core.evidence import Evidence, mean_score
+from assay.artifacts.artifact import blocks
+from assay.artifacts.asking import pose
+from assay.artifacts.component import Component
+from assay.artifacts.evidence import evidence
+from assay.artifacts.place import place
+from assay.artifacts.score import ScoreArtifact
+from assay.artifacts.trial import TrialArtifact, trials
+from assay.core.evidence import Evidence, merge
 from assay.core.machine import Machine
-from assay.core.numbers import state
-from assay.core.promises import promised_range
-from assay.core.protocols import Probing
-from assay.core.query import Query
 from assay.core.question import Question
-from assay.core.registry import stream_name
+from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
-from assay.core.trial import Scene
-from assay.execute.trial import Answer, answered, fit, pose, trial
+from assay.environments.own import Own
+from assay.execute.inline import Memory
 from assay.report.promises import Said, said
 from assay.report.trouble import Outcome, sorted_out
 from assay.report.words import bases, share, spread
-from assay.stats.intervals import interval
+from assay.study.study import own_block
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,93 +127,65 @@ class Evaluation:
                 yield f"{method}: {'; '.join([*told, *found.notes])}"
 
 
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """A model and rows as an environment: what ``own`` is for a study."""
+
+    model: Setting
+    rows: Samples
+
+    draws_model: ClassVar[bool] = False
+    stream_name: ClassVar[str] = Own.stream_name  # the same random numbers as in a study
+
+    def setting(self, _seed: int, _weights: Mapping[str, Tensor]) -> Setting:
+        return self.model
+
+    def sample(self, indices: Sequence[int], _seed: int) -> Samples:
+        some, rows = list(indices), self.rows
+        target = None if rows.target is None else rows.target[some]
+        return Samples(rows.x[some], rows.label[some], None, tuple(some), target)
+
+
 def evaluate(
-    setting: Setting,
-    samples: Samples,
-    target: Tensor | None,
-    methods: Mapping[str, Any],
-    metrics: Mapping[str, Any],
-    machine: Machine,
+    setting: Setting, samples: Samples, methods: Mapping[str, Any], metrics: Mapping[str, Any], machine: Machine
 ) -> Evaluation:
-    """Every metric about every method; ``target`` (B,) is the explained class, None as the setting asks."""
-    plain = pose(setting, samples, setting.question, ("method", "plain", "own", 0, 0), machine)
-    query = plain if target is None else replace(plain, target=target)
-    judges = [_Judge(name, metric, query, samples) for name, metric in metrics.items()]
-    cells: list[Judged] = []
-    answers: dict[str, Answer] = {}
-    pristine = _Pristine(setting)
-    for name, method in methods.items():
-        cells += _about(name, method, query, judges, answers, pristine)
-    facts = {name: {**found.facts(), "block": (0, len(samples))} for name, found in answers.items()}
+    """Every metric about every method."""
+    where, memory = (
+        place(Component("environments", made=InMemory(setting, samples)), 0, 0, machine.dtype),
+        Memory(machine),
+    )
+    cut = blocks(len(samples), own_block(len(samples)), len(samples))
+    judges = {name: Component("metrics", made=metric) for name, metric in metrics.items()}
+    asked = {
+        name: trials(where, Component("methods", made=method), Question(), cut) for name, method in methods.items()
+    }
+    scores = {
+        (method, metric): ScoreArtifact(judge, (tuple(evidence(trial, judge) for trial in found),), len(samples))
+        for method, found in asked.items()
+        for metric, judge in judges.items()
+    }
+    memory.realise([*(trial for found in asked.values() for trial in found), *scores.values()])
+    answers = {name: found for name, found in asked.items() if all(memory[trial].status == "ok" for trial in found)}
     return Evaluation(
-        tuple(cells),
-        {name: found.attribution for name, found in answers.items()},
-        {name: said([found]) for name, found in facts.items()},
+        tuple(_judged(*cell, score, memory) for cell, score in scores.items()),
+        {name: _attribution(found, memory) for name, found in answers.items()},
+        {name: said([memory[trial].data for trial in found]) for name, found in answers.items()},
     )
 
 
-class _Pristine:
-    """The setting as it was given, whatever somebody's code does to the model."""
-
-    def __init__(self, setting: Setting) -> None:
-        self._spare = model_copy(setting.model)
-        self._setting, self._state = setting, state(setting.model)
-
-    def __call__(self) -> Setting:
-        if state(self._setting.model) != self._state:
-            self._setting = replace(self._setting, model=model_copy(self._spare))
-            self._state = state(self._setting.model)
-        return self._setting
+def _judged(method: str, metric: str, score: ScoreArtifact, memory: Memory) -> Judged:
+    record = memory[score]
+    if record.status != "ok":
+        return Judged(method, metric, record.status, reason=record.reason, traceback=record.traceback)
+    rows = merge([Evidence.from_arrays(memory.arrays(block)) for block in score.evidence[0]])
+    data = {**record.data, "per_seed": tuple(record.data["per_seed"])}
+    data.pop("ceiling", None)
+    data.pop("memory_halved", None)
+    return Judged(method, metric, "ok", **data, evidence=rows, curve=memory.arrays(score).get("curve"))
 
 
-def _about(
-    name: str, method: Any, query: Query, judges: Sequence[_Judge], answers: dict[str, Answer], pristine: _Pristine
-) -> Iterator[Judged]:
-    stream = ("method", stream_name("methods", describe(method)), *query.stream[2:])
-    query = replace(query, setting=pristine(), stream=stream)
-    try:
-        if hasattr(method, "fit"):
-            stream = ("fit", *query.stream[1:-1])
-            query = replace(query, fitted=fit(method, query.setting, query.question, stream, query.machine))
-        answers[name] = answered(method, query)
-    except Exception as error:
-        yield from (_trouble(name, judge.name, error) for judge in judges)
-        return
-    for judge in judges:
-        try:
-            yield judge(name, method, replace(query, setting=pristine()), answers[name])
-        except Exception as error:
-            yield _trouble(name, judge.name, error)
-
-
-def _trouble(method: str, metric: str, error: Exception) -> Judged:
-    if isinstance(error, NotApplicable):
-        return Judged(method, metric, "skipped", reason=str(error))
-    reason = f"{type(error).__name__}: {error}"
-    return Judged(method, metric, "failed", reason=reason, traceback="".join(traceback.format_exception(error)))
-
-
-class _Judge:
-    """A metric at these samples; what no attribution changes is asked of the model once."""
-
-    def __init__(self, name: str, metric: Any, query: Query, samples: Samples) -> None:
-        self.name, self.metric = name, metric
-        self._probe: Mapping[str, Tensor] | None = None
-        stream = ("metric", str(describe(metric)), *query.stream[2:])
-        self.scene = Scene(query.setting, samples, query.question, query.target, stream, query.machine)
-
-    def __call__(self, name: str, method: Any, query: Query, answer: Answer) -> Judged:
-        scene = replace(self.scene, setting=query.setting, samples=self.scene.samples.copy())
-        if self._probe is None and isinstance(self.metric, Probing):
-            self._probe = self.metric.probe(scene)
-        given = trial(self.metric, method, query, scene, answer.attribution, self._probe, answer.resolution)
-        evidence: Evidence = self.metric(given)
-        reduce = getattr(self.metric, "reduce", mean_score)
-        score, bounds = reduce(evidence), promised_range(self.metric)
-        found = interval([evidence], reduce, draws_model=False, bounds=bounds)
-        if found is None:
-            return Judged(name, self.name, "ok", count=len(evidence), evidence=evidence)
-        return Judged(name, self.name, "ok", **vars(found), evidence=evidence, curve=score.curve)
+def _attribution(found: Sequence[TrialArtifact], memory: Memory) -> Tensor:
+    return torch.cat([torch.from_numpy(memory.arrays(trial)["attribution"]) for trial in found])
 
 
 def numbered(found: Iterable[tuple[Any, str]]) -> dict[str, Any]:
@@ -232,5 +203,5 @@ def predictions(setting: Setting, x: Tensor, machine: Machine) -> Tensor:
     if setting.outputs == "value":
         return zeros
     rows = Samples(x, zeros, None, tuple(range(len(x))))
-    query = pose(setting, rows, Question(baseline="zero", target="label"), ("own",), machine)
+    query = pose(setting, rows, Question(baseline="zero", target="label"), Stream("own"), machine)
     return query.outputs(x).argmax(dim=-1)

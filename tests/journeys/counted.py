@@ -71,7 +71,7 @@ class Slow:
     seconds: float = 0.0
 
     def __call__(self, query: Query) -> Tensor:
-        note(f"attribute {self.name} {query.indices[0]} {query.stream[3]}")
+        note(f"attribute {self.name} {query.indices[0]} {query.stream.seed}")
         time.sleep(self.seconds)
         return query.gradient(query.x)
 

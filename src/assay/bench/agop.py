@@ -11,12 +11,12 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from assay.artifacts.asking import fit
 from assay.bench.bench import Problem
 from assay.bench.deep_shap import BACKGROUND, deep_explainer, paper_query, predicted
 from assay.bench.problems import mlp_query, peer
 from assay.core.query import Query
 from assay.core.question import Question
-from assay.execute.trial import fit
 from assay.methods.agop import Agop
 from assay.methods.input_x_gradient import InputXGradient
 

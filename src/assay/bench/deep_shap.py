@@ -9,11 +9,11 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from assay.artifacts.asking import fit
 from assay.bench.bench import Problem
 from assay.bench.problems import mlp_query, peer
 from assay.core.query import Query
 from assay.core.question import Question
-from assay.execute.trial import fit
 from assay.methods.deep_shap import DeepShap
 from assay.train.networks import initialise, mlp
 

@@ -13,6 +13,7 @@ from assay.bench.bench import Measured, seconds
 from assay.core.features import Pixels
 from assay.core.query import Query
 from assay.core.question import Question
+from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
 from assay.core.trial import Scene, Trial
 from assay.metrics.deletion import Deletion
@@ -36,7 +37,7 @@ def cifar_scene(images: int) -> Scene:
     with torch.no_grad():
         label = network(x).argmax(dim=1)
     setting = Setting(network, Pixels(3, SIDE, SIDE), "image", question)
-    return Scene(setting, Samples(x, label, None, tuple(range(images))), question, label, ("bench",))
+    return Scene(setting, Samples(x, label, None, tuple(range(images))), question, label, Stream("bench"))
 
 
 def noise_map(scene: Scene) -> Tensor:

@@ -9,13 +9,14 @@ from typing import Any
 
 import torch
 
+from assay.artifacts.asking import pose
 from assay.bench.bench import Measured, seconds
 from assay.core.features import Pixels
 from assay.core.machine import Machine
 from assay.core.query import Query
 from assay.core.question import Question
+from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
-from assay.execute.trial import pose
 from assay.kit.smoothmask import SmoothMask
 from assay.methods.extremal_perturbation import SIGMA, STEP, ExtremalPerturbation
 from assay.train.networks import initialise
@@ -38,7 +39,7 @@ def resnet_query(images: int) -> Query:
     question = Question("logit", 1.0, "zero", "label")
     setting = Setting(network.eval().requires_grad_(False), Pixels(3, SIDE, SIDE), "image", question)
     samples = Samples(x, torch.arange(images), None, tuple(range(images)))
-    return pose(setting, samples, Question(), ("bench",), Machine())
+    return pose(setting, samples, Question(), Stream("bench"), Machine())
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from assay.artifacts.asking import fit
 from assay.bench.bench import Problem
 from assay.bench.problems import answers, mlp_query, peer
 from assay.core.question import Question
-from assay.execute.trial import fit
 from assay.methods.lime_tabular import LimeTabular
 
 SAMPLES = 5000  # lime's default

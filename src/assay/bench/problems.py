@@ -9,14 +9,15 @@ from typing import Any
 
 import torch
 
+from assay.artifacts.asking import pose
 from assay.core.errors import AssayError
 from assay.core.features import Columns
 from assay.core.machine import Machine
 from assay.core.query import Query
 from assay.core.question import Question
+from assay.core.rng import Stream
 from assay.core.setting import Reference, Samples, Setting
 from assay.environments.color_count import ColorCount
-from assay.execute.trial import pose
 from assay.train.networks import initialise, mlp
 
 
@@ -30,13 +31,15 @@ def mlp_query(rows: int, columns: int = 20) -> Query:
     question = Question("logit", 1.0, "zero", "label")
     setting = Setting(network.eval(), Columns.plain(columns), "table", question, reference=reference)
     samples = Samples(x, torch.arange(rows) % 3, None, tuple(range(rows)))
-    return pose(setting, samples, Question(), ("bench",), Machine())
+    return pose(setting, samples, Question(), Stream("bench"), Machine())
 
 
 def image_query(side: int, images: int) -> Query:
     """Colour count with the unseen-data effect, as the environment asks it."""
     environment = ColorCount(side=side)
-    return pose(environment.setting(0, {}), environment.sample(range(images), 0), Question(), ("bench",), Machine())
+    return pose(
+        environment.setting(0, {}), environment.sample(range(images), 0), Question(), Stream("bench"), Machine()
+    )
 
 
 def peer(module: str, package: str) -> tuple[Any, str]:

@@ -14,6 +14,7 @@ from assay.core.features import Pixels
 from assay.core.machine import Machine
 from assay.core.protocols import Metric, Probing
 from assay.core.question import Question
+from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
 from assay.core.trial import Scene, Trial
 from assay.metrics.sensitivity_n import SensitivityN
@@ -40,7 +41,7 @@ def resnet20_scene(images: int) -> Scene:
     x, label = torch.randn(images, 3, SIDE, SIDE, generator=random), torch.arange(images) % 10
     question = Question("logit", 1.0, "zero", "label")
     setting = Setting(network.eval().requires_grad_(False), Pixels(3, SIDE, SIDE), "image", question)
-    return Scene(setting, Samples(x, label, None, tuple(range(images))), question, label, ("bench",), Machine())
+    return Scene(setting, Samples(x, label, None, tuple(range(images))), question, label, Stream("bench"), Machine())
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, Score, mean_score
 from assay.core.foreign_metrics import ForeignMetric, Material, Numbers, numbers
 from assay.core.question import Question
+from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting, Truth
 from assay.core.trial import Scene, Trial, per_feature
 
@@ -158,7 +159,7 @@ def _trial(rung: Rung, material: Material, outputs: Literal["probabilities", "lo
         outputs=outputs,
     )
     samples = Samples(rung.x, rung.y, Truth(per_feature(rung.exact, rung.features)), rung.indices)
-    stream = ("ladder", rung.draw) if rung.draw else ("ladder",)
+    stream = Stream("metric", "ladder", seed=rung.draw)
     return Trial(Scene(setting, samples, question, rung.y, stream), material.a)
 
 

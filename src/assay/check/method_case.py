@@ -8,6 +8,7 @@ from typing import cast
 
 from torch import Tensor
 
+from assay.artifacts.asking import fit, pose
 from assay.check.budgets import ROWS, budgets, metered
 from assay.check.fault import Fault, Unanswered
 from assay.check.site import POOL, Site
@@ -16,7 +17,7 @@ from assay.core.machine import Machine
 from assay.core.protocols import Fitted, Method
 from assay.core.query import Query
 from assay.core.question import Question
-from assay.execute.trial import fit, pose
+from assay.core.rng import Stream
 
 PAIR = (0, 1)
 
@@ -45,7 +46,7 @@ class MethodCase:
 
     def query(self, rows: Sequence[int], machine: Machine = Machine()) -> Query:
         """The site's own question, with what the method's ``fit`` finds."""
-        stream = ("check", self.target, self.site.name)
+        stream = Stream("method", self.target, self.site.name)
         query = pose(self.site.setting, self.site.rows(rows), Question(), stream, machine)
         if not self.fits:
             return query

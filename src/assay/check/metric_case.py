@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from assay.artifacts.asking import trial
 from assay.check.fault import Fault, Unanswered
 from assay.check.site import Site
 from assay.core.errors import NotApplicable
@@ -16,9 +17,8 @@ from assay.core.evidence import Evidence, Score, mean_score
 from assay.core.machine import Machine
 from assay.core.query import Query
 from assay.core.question import Question
-from assay.core.rng import Draws
+from assay.core.rng import Draws, Stream
 from assay.core.trial import Scene, Trial, targets_for
-from assay.execute.trial import trial
 
 FEW = tuple(range(8))
 MANY = tuple(range(40))  # two blocks of 16 and a shorter one
@@ -45,8 +45,8 @@ class MetricCase:
     def scene(self, rows: Sequence[int], machine: Machine = Machine()) -> Scene:
         samples, setting = self.site.rows(rows), self.site.setting
         question = Question().over(setting.question)
-        target = targets_for(setting, question, samples.x, samples.label, machine)
-        return Scene(setting, samples, question, target, ("metric", self.target, self.site.name), machine)
+        target = targets_for(setting, question, samples, machine)
+        return Scene(setting, samples, question, target, Stream("metric", self.target, self.site.name), machine)
 
     def trial(self, rows: Sequence[int], machine: Machine = Machine()) -> Trial:
         """A map of random numbers, in the input's shape."""
@@ -58,7 +58,7 @@ class MetricCase:
 
         The method has a budget of its own: a metric is not blamed for the last bits of what it answers.
         """
-        query = replace(scene.ask(), stream=("method", "check", self.site.name, 0), machine=Machine())
+        query = replace(scene.ask(), stream=Stream("method", "check", self.site.name), machine=Machine())
         return trial(self.metric, differences, query, scene, attribution)
 
     def plain(self, rows: Sequence[int]) -> Evidence:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,10 +11,7 @@ import typer
 from assay.cli.options import Device, Dtype, Json, Memory, Threads, Workers, machine, seed_list, worker_count
 from assay.core.spec import Spec
 from assay.study.file import read
-from assay.study.study import METHODS, METRICS, Study
-
-LARGEST = 64  # samples in a block
-
+from assay.study.study import METHODS, METRICS, Study, own_block
 
 Model = Annotated[str, typer.Option(help="module:attr, a torch module or a function that returns one.")]
 Data = Annotated[Path, typer.Option(help=".npz with x (and y, reference_x, reference_y), or .npy with x.")]
@@ -58,23 +56,18 @@ def evaluate(
     place = Spec.of("own", model=model, data=str(data), weights=str(weights or ""), **asked)
     own = named("environments", str(place))[0]
     own.setting(0, {})  # what is wrong with model or data is told before anything runs
-    found = _study(place, min(own.rows, limit or own.rows), method, metric).narrowed(None, seed_list(seeds))
+    found = _study(place, own.rows, min(own.rows, limit or own.rows), method, metric).narrowed(None, seed_list(seeds))
     if dry_run:
         forecast(found, store, options, as_json)
     else:
         raise typer.Exit(execute(found, store, worker_count(workers, options.memory), options, as_json))
 
 
-def block_size(count: int) -> int:
-    """The largest number of samples up to 64 that divides ``count``, since blocks are whole; all where none does."""
-    most = min(count, LARGEST)
-    return next((size for size in range(most, 7, -1) if count % size == 0), count)
-
-
-def _study(place: Spec, count: int, methods: list[str], metrics: list[str]) -> Study:
-    environment = {"use": str(place), "label": "your model", "samples": count, "block": block_size(count)}
+def _study(place: Spec, rows: int, count: int, methods: list[str], metrics: list[str]) -> Study:
+    environment = {"use": str(place), "label": "your model", "samples": count, "block": own_block(count)}
     table = {"title": "Your model", "environments": [environment], "methods": methods, "metrics": metrics, "gallery": 4}
-    return read(table, "evaluate", "assay evaluate")
+    found = read(table, "evaluate", "assay evaluate")
+    return replace(found, environments=tuple(replace(entry, rows=rows) for entry in found.environments))
 
 
 def _number(text: str) -> str | float:

@@ -43,7 +43,7 @@ def progress(quiet: bool) -> Iterator[Watch | None]:
 
         def watch(record: Record | None, plan: Plan) -> None:
             if record is None:
-                bar.update(task, total=sum(len(job.makes) for job in plan.jobs), description="starting")
+                bar.update(task, total=plan.total, description="starting")
                 return
             if record.status != "ok":
                 trouble[record.status] += 1

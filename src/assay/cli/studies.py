@@ -10,7 +10,6 @@ import typer
 
 from assay.core.registry import card
 from assay.report.components import Component
-from assay.study.grid import cells
 from assay.study.shelf import find, shelf
 from assay.study.study import Entry, Faithfulness, Study
 
@@ -67,7 +66,7 @@ def _name(text: str, study: Study) -> str:
 
 
 def _blocks(study: Study) -> int:
-    return sum(len(cell.blocks) for cell in cells(study))
+    return sum(-(-environment.samples // environment.block) for environment, _, _ in study.cells())
 
 
 def _asked(entry: Entry) -> str:

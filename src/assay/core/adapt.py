@@ -22,13 +22,13 @@ from assay.core.query import Query
 class CaptumMethod:
     """A class in Captum's shape: made from the model, then ``.attribute(inputs, target=...)``."""
 
-    cls: type
+    wrapped: type
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, query: Query) -> Tensor:
-        if any(base.__name__ == "GradientAttribution" for base in self.cls.__mro__):
+        if any(base.__name__ == "GradientAttribution" for base in self.wrapped.__mro__):
             query.require_gradients()  # some look at layers first, and stumble there
-        explainer = self.cls(query.module)
+        explainer = self.wrapped(query.module)
         accepted = inspect.signature(explainer.attribute).parameters
         given: dict[str, Any] = dict(self.params)
         if "baselines" in accepted:
@@ -41,29 +41,29 @@ class CaptumMethod:
 class CallableMethod:
     """A plain ``f(model, inputs, targets, **params) -> array``, the shape Quantus users know."""
 
-    function: Callable[..., Any]
+    wrapped: Callable[..., Any]
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, query: Query) -> Tensor:
         with _seeded(query):
-            return _tensor(self.function(query.module, query.x.clone(), query.target, **self.params), query)
+            return _tensor(self.wrapped(query.module, query.x.clone(), query.target, **self.params), query)
 
 
 @dataclass(frozen=True)
 class QueryMethod:
     """A function of a query."""
 
-    function: Callable[..., Any]
+    wrapped: Callable[..., Any]
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, query: Query) -> Tensor:
         with _seeded(query):
-            return _tensor(self.function(query, **self.params), query)
+            return _tensor(self.wrapped(query, **self.params), query)
 
 
 def _seeded(query: Query) -> AbstractContextManager[None]:
     """The same numbers for the same block."""
-    return seeded(*query.stream, "global", query.indices[0])
+    return seeded(*query.stream.within("global", query.indices[0]).key)
 
 
 def adapt(kind: str, name: str, target: Any, params: Mapping[str, Any]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -13,6 +14,7 @@ from assay.core.cards import snake
 from assay.core.errors import SpecError
 from assay.core.foreign import load
 from assay.core.foreign_metrics import foreign_metric
+from assay.core.numbers import numbers_digest
 from assay.core.registry import KINDS, card, catalogue, component_kind, resolve
 from assay.core.spec import Spec, Value
 
@@ -52,14 +54,17 @@ def method_named(given: Any) -> tuple[Any, str]:
 
 
 def describe(component: Any) -> Spec:
-    """The resolved spec of a component that was made by hand: the inverse of ``build``."""
+    """The resolved spec of a component that was made by hand: the inverse of ``build``. What somebody else's code is
+    wrapped in is left out, so that it has the name it has in a study."""
+    if hasattr(component, "wrapped"):
+        return Spec.of(_qualified(component.wrapped), **{key: _described(v) for key, v in component.params.items()})
     cls = type(component)
     name = snake(cls.__name__)
     kind = next((kind for kind in KINDS if cls.__module__ == f"assay.{kind}.{name}"), None)
     values = {field.name: getattr(component, field.name) for field in fields(component)} if is_dataclass(cls) else {}
     known = kind is not None and name in catalogue(kind)
     spec = Spec.of(
-        name if known else f"{cls.__module__}:{cls.__qualname__}",
+        name if known else _qualified(component),
         **{key: _described(value) for key, value in values.items()},
     )
     if kind is not None:
@@ -68,7 +73,30 @@ def describe(component: Any) -> Spec:
     return spec
 
 
+def is_ours(component: Any) -> bool:
+    """Whether a component, and whatever is inside it, is of this package; somebody else's gets copies to work on."""
+    if hasattr(component, "wrapped") or not type(component).__module__.startswith("assay."):
+        return False
+    inside = (getattr(component, field.name) for field in fields(component)) if is_dataclass(component) else ()
+    parts = (part for value in inside for part in (value if isinstance(value, tuple) else (value,)))
+    return all(is_ours(part) for part in parts if is_dataclass(part) or callable(part))
+
+
 def _described(value: Any) -> Value:
-    if isinstance(value, tuple):
+    """A parameter's value as text or number, the same in every process: never by where an object lies in memory."""
+    if isinstance(value, tuple | list):
         return tuple(_described(item) for item in value)
-    return describe(value) if is_dataclass(value) else value
+    if isinstance(value, Mapping):
+        return tuple((str(key), _described(item)) for key, item in value.items())
+    if value is None or isinstance(value, bool | int | float | str | Spec):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return describe(value)
+    return numbers_digest(value) or _qualified(value)
+
+
+def _qualified(thing: Any) -> str:
+    """``module:name`` of a function or a class; of anything else, of its class."""
+    thing = thing.func if isinstance(thing, partial) else thing
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{named.__module__}:{named.__qualname__}"

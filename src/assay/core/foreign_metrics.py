@@ -62,6 +62,8 @@ class ForeignMetric:
     names: Mapping[str, str]  # role -> parameter
     arrays: bool  # takes numpy arrays, not tensors
     facts: Mapping[str, Any] = field(default_factory=dict)  # what the object says about itself
+    wrapped: Any = None  # the class, instance or function
+    params: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def batches(self) -> bool:
@@ -84,7 +86,7 @@ class ForeignMetric:
         query, attribution = trial.scene.ask(), trial.attribution
         if attribution.dim() == query.x.dim() - 1 and attribution.dim() > 1:
             attribution = attribution.unsqueeze(1)  # per pixel
-        with seeded(*trial.scene.stream, "global", query.indices[0]):
+        with seeded(*trial.scene.stream.within("global", query.indices[0]).key):
             found, each = numbers(self.ask(Material(query.module, query.x, query.target, attribution)))
         if not each or len(found) != len(trial):
             raise NotApplicable("scores sets of samples, not each one: it can be checked, not averaged")
@@ -104,7 +106,7 @@ def foreign_metric(name: str, target: Any, params: Mapping[str, Any]) -> Foreign
     if not (names := roles(target)):
         return None
     arrays = names["x"].endswith("_batch") or "ndarray" in str(_parameters(target)[names["x"]].annotation)
-    return ForeignMetric(_maker(name, target, params), names, arrays, declared(target))
+    return ForeignMetric(_maker(name, target, params), names, arrays, declared(target), target, params)
 
 
 def roles(target: Any) -> dict[str, str]:

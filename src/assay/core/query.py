@@ -18,7 +18,7 @@ from assay.core.footprint import Footprint, footprint
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.readout import NO_GRADIENTS, asked
-from assay.core.rng import Draws, Key, generator
+from assay.core.rng import Draws, Stream
 from assay.core.setting import Setting
 
 
@@ -40,7 +40,7 @@ class Query:
     target: Tensor  # (B,) long; 0 where the model has one output
     baseline: Tensor  # (B, *entries)
     indices: tuple[int, ...]  # which samples these are
-    stream: Key  # what randomness depends on besides the sample: method, environment, seed
+    stream: Stream  # what randomness depends on besides the sample
     fitted: Mapping[str, Tensor] = field(default_factory=dict)  # what the method's fit() found
     machine: Machine = Machine()
     remarks: Remarks = field(default_factory=Remarks)  # shared by every part and copy of this query
@@ -118,11 +118,11 @@ class Query:
 
     def draws(self, purpose: str) -> Draws:
         """Random numbers of each sample's own: the same whatever block the sample is in."""
-        return Draws([(*self.stream, purpose, index) for index in self.indices])
+        return self.stream.draws(purpose, self.indices)
 
     def generator(self, purpose: str) -> Generator:
         """Random numbers shared by all samples of this cell (masks, designs)."""
-        return generator(*self.stream, purpose)
+        return self.stream.generator(purpose)
 
     @cached_property
     def footprint(self) -> Footprint:

@@ -8,6 +8,7 @@ not change them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Generator, Tensor
@@ -51,3 +52,46 @@ class Draws:
     def permutations(self, n: int) -> Tensor:
         """(B, n): one permutation of 0..n-1 per sample."""
         return torch.stack([torch.randperm(n, generator=stream) for stream in self._streams])
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Where a component's random numbers come from: who draws, in which environment, with which seeds.
+
+    A metric's stream never names the method that it judges: all methods are judged by the same draws.
+    """
+
+    role: str  # method, metric or fit
+    component: str = ""  # the text of its spec
+    environment: str = ""
+    seed: int = 0
+    data_seed: int | None = None  # None for what sees no evaluated sample, as a fit
+    part: Key = ()  # of the component's own work: one of many noisy copies, for example
+
+    @property
+    def key(self) -> Key:
+        seeds = (self.seed,) if self.data_seed is None else (self.seed, self.data_seed)
+        return (self.role, self.component, self.environment, *seeds, *self.part)
+
+    def within(self, *part: str | int) -> Stream:
+        """The stream of a part of the work."""
+        return replace(self, part=(*self.part, *part))
+
+    def before_samples(self) -> Stream:
+        """The same component's stream where it sees the reference rows and no evaluated sample."""
+        return replace(self, data_seed=None)
+
+    def for_fit(self) -> Stream:
+        """The stream of the fit of this method."""
+        return replace(self.before_samples(), role="fit")
+
+    def seed_for(self, *purpose: str | int) -> int:
+        return seed_of(*self.key, *purpose)
+
+    def generator(self, *purpose: str | int) -> Generator:
+        """Random numbers that all samples share."""
+        return generator(*self.key, *purpose)
+
+    def draws(self, purpose: str, indices: Sequence[int]) -> Draws:
+        """Random numbers of each sample's own, whatever block it is in."""
+        return Draws([(*self.key, purpose, index) for index in indices])

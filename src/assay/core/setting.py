@@ -43,6 +43,7 @@ class Samples:
     label: Tensor  # (B,) long; 0 for one-output regression
     truth: Truth | None
     indices: tuple[int, ...]
+    target: Tensor | None = None  # (B,) the class to explain in place of the label
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -50,11 +51,13 @@ class Samples:
     def copy(self) -> Samples:
         """The same samples in tensors of their own."""
         truth = None if self.truth is None else self.truth.each(Tensor.clone)
-        return replace(self, x=self.x.clone(), label=self.label.clone(), truth=truth)
+        target = None if self.target is None else self.target.clone()
+        return replace(self, x=self.x.clone(), label=self.label.clone(), truth=truth, target=target)
 
     def to(self, device: str, dtype: torch.dtype) -> Samples:
         truth = None if self.truth is None else self.truth.each(lambda effect: effect.to(device, dtype))
-        return replace(self, x=self.x.to(device, dtype), label=self.label.to(device), truth=truth)
+        target = None if self.target is None else self.target.to(device)
+        return replace(self, x=self.x.to(device, dtype), label=self.label.to(device), truth=truth, target=target)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +109,12 @@ class Setting:
         if reference is not None:
             reference = Reference(reference.x.to(device, dtype), reference.label.to(device))
         background = None if self.background is None else self.background.to(device, dtype)
-        # Module.to works in place: a copy keeps this setting what it is.
-        model = model_copy(self.model).to(device, dtype)
-        sibling = None if self.sibling is None else model_copy(self.sibling).to(device, dtype)
-        return replace(self, model=model, sibling=sibling, background=background, reference=reference)
+        mine = self.copied()  # Module.to works in place
+        sibling = None if mine.sibling is None else mine.sibling.to(device, dtype)
+        model = mine.model.to(device, dtype)
+        return replace(mine, model=model, sibling=sibling, background=background, reference=reference)
+
+    def copied(self) -> Setting:
+        """The same with models that nobody else has."""
+        sibling = None if self.sibling is None else model_copy(self.sibling)
+        return replace(self, model=model_copy(self.model), sibling=sibling)

@@ -15,7 +15,7 @@ from assay.core.features import Features
 from assay.core.machine import Machine
 from assay.core.query import Query
 from assay.core.question import BASELINES, Question
-from assay.core.rng import Draws, Key, generator
+from assay.core.rng import Draws, Stream, generator
 from assay.core.setting import Samples, Setting, Truth
 
 
@@ -27,7 +27,7 @@ class Scene:
     samples: Samples
     question: Question  # the question that was put to the method; metrics ask their own
     target: Tensor  # (B,) the explained class
-    stream: Key  # what a metric's randomness depends on: metric, environment, seed; never the method
+    stream: Stream  # what a metric's randomness depends on besides the sample; never the method
     machine: Machine = Machine()
 
     def ask(self, question: Question = Question(), baseline: str | float | None = None) -> Query:
@@ -50,10 +50,10 @@ class Scene:
         return self.truth.of(self.question.readout)
 
     def draws(self, purpose: str) -> Draws:
-        return Draws([(*self.stream, purpose, index) for index in self.samples.indices])
+        return self.stream.draws(purpose, self.samples.indices)
 
     def generator(self, purpose: str) -> Generator:
-        return generator(*self.stream, purpose)
+        return self.stream.generator(purpose)
 
 
 class Explain(Protocol):
@@ -148,10 +148,11 @@ def baseline_for(setting: Setting, name: str | float | None, x: Tensor) -> Tenso
     raise ValueError(f"unknown baseline or canvas {name!r}: write {', '.join(BASELINES)} or a number")
 
 
-def targets_for(setting: Setting, question: Question, x: Tensor, label: Tensor, machine: Machine = Machine()) -> Tensor:
+def targets_for(setting: Setting, question: Question, samples: Samples, machine: Machine = Machine()) -> Tensor:
     """The class each sample is asked about."""
+    x, label = samples.x, samples.label
     if question.target != "predicted":
-        return label
+        return label if samples.target is None else samples.target
     plain = Question(readout="value", temperature=1.0, baseline="zero", target="label")
-    query = Query(setting, plain, x, label, x, tuple(range(len(x))), (), {}, machine)
+    query = Query(setting, plain, x, label, x, tuple(range(len(x))), Stream("targets"), {}, machine)
     return query.outputs(x).argmax(dim=-1)

@@ -47,6 +47,7 @@ class Own:
     modality: ClassVar[str] = "image or table"
     wraps: ClassVar[bool] = True
     draws_model: ClassVar[bool] = False
+    stream_name: ClassVar[str] = "own"  # random numbers depend on the row, not on where a file lies
 
     model: Code = "assay.environments.own:example"  # module:attr, a torch module or a function that returns one
     data: File = ""  # .npz with x, and y, reference_x, reference_y where known, or .npy with x; empty: a small example

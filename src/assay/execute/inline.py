@@ -1,37 +1,59 @@
-"""Running jobs in this process: for notebooks, tests and debuggers."""
+"""Computing in this process: for notebooks, tests and debuggers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
 
+from assay.artifacts.artifact import Artifact
+from assay.artifacts.desk import Desk
 from assay.core.machine import Machine
 from assay.core.records import Record
-from assay.execute.desk import Desk
-from assay.execute.jobs import Job
+from assay.execute.plan import missing
 from assay.execute.queue import Queue
-from assay.execute.work import perform
-from assay.store.store import Store
+from assay.store.memory import MemoryStore
 
 
 @dataclass(frozen=True)
 class Inline:
-    """One job after the other, here."""
+    """One artifact after the other, here."""
 
-    machine: Machine = Machine()
+    desk: Desk
+    raises: bool = False  # exceptions pass through instead of becoming records
 
-    def run(self, jobs: Iterable[Job], store: Store) -> Iterator[Record]:
-        queue = Queue(jobs, store)
-        desk = Desk(Path(store.root), self.machine)
+    def run(self, queue: Queue) -> Iterator[Record]:
         threads = torch.get_num_threads()
-        torch.set_num_threads(self.machine.threads)
+        torch.set_num_threads(self.desk.machine.threads)
         try:
             while (found := queue.next()) is not None:
-                for record in perform(*found, desk):
-                    queue.learn(record)
-                    yield record
+                record = self.desk.compute(*found, raises=self.raises)
+                queue.learn(record)
+                yield record
         finally:
             torch.set_num_threads(threads)
+
+
+class Memory:
+    """Artifacts that are computed in this process and kept in memory."""
+
+    def __init__(self, machine: Machine, raises: bool = False) -> None:
+        self.store = MemoryStore()
+        self.desk = Desk(self.store, machine)
+        self._executor = Inline(self.desk, raises)
+
+    def realise(self, wanted: Iterable[Artifact]) -> None:
+        """Compute what is wanted and not there yet."""
+        for record in self._executor.run(Queue(missing(wanted, self.store), self.store)):
+            self.store.put(record)
+
+    def __getitem__(self, artifact: Artifact) -> Record:
+        record = self.store.get(artifact.key)
+        assert record is not None, "not realised"
+        return record
+
+    def arrays(self, artifact: Artifact) -> dict[str, np.ndarray[Any, Any]]:
+        return self.store.load(self[artifact])

@@ -10,17 +10,17 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from assay.artifacts.artifact import Artifact
+from assay.artifacts.outcome import failed
 from assay.core.machine import Machine
 from assay.core.pages import keep_pages
 from assay.core.records import Record
-from assay.execute.jobs import Job, TrialJob
-from assay.execute.outcome import failed
 from assay.execute.queue import Queue
 from assay.store.store import Store
 
@@ -31,12 +31,13 @@ _spawn = multiprocessing.get_context("spawn")
 class Local:
     """A pool of worker processes."""
 
+    root: Path  # of the store
     workers: int = 1
     machine: Machine = Machine()
+    timeout: float | None = None
 
-    def run(self, jobs: Iterable[Job], store: Store) -> Iterator[Record]:
-        queue = Queue(jobs, store)
-        team = [_Worker(Path(store.root), self.machine) for _ in range(max(1, self.workers))]
+    def run(self, queue: Queue) -> Iterator[Record]:
+        team = [_Worker(self.root, self.machine) for _ in range(max(1, self.workers))]
         try:
             yield from _drive(queue, team)
         finally:
@@ -50,7 +51,7 @@ class _Worker:
 
     root: Path
     machine: Machine
-    job: Job | None = None
+    job: Artifact | None = None
     delivered: dict[str, Record] = field(default_factory=dict)
     process: BaseProcess = field(init=False)
     pipe: Connection = field(init=False)
@@ -64,7 +65,7 @@ class _Worker:
         self.process.start()
         theirs.close()
 
-    def give(self, job: Job, records: dict[str, Record]) -> None:
+    def give(self, job: Artifact, records: dict[str, Record]) -> None:
         if not self.process.is_alive():
             self.start()  # it died between two jobs: nobody's result is lost
         self.job, self.delivered = job, {}
@@ -116,14 +117,8 @@ def _bury(worker: _Worker, queue: Queue) -> Iterator[Record]:
     reason = f"the worker died ({_cause(worker.process.exitcode)}) while it computed this"
     worker.job = None
     worker.start()
-    left = [made for made in job.makes if made[1] not in done]
-    if left:
-        kind, key = left[0]
-        yield failed(kind, key, reason)
-        rest = job.without({*done, key}) if isinstance(job, TrialJob) and kind == "evidence" else None
-        if rest is not None:
-            queue.records.update(done)
-            queue.again(rest)
+    if job.key not in done:
+        yield failed(job.kind, job.key, reason)
 
 
 def _cause(code: int | None) -> str:
@@ -139,16 +134,14 @@ def work(pipe: Connection, root: Path, machine: Machine) -> None:
     keep_pages()
     import torch
 
-    from assay.execute.desk import Desk
-    from assay.execute.work import perform
+    from assay.artifacts.desk import Desk
 
     torch.set_num_threads(machine.threads)
-    desk = Desk(root, machine)
+    desk = Desk(Store(root), machine)
     try:
         while True:
             job, records = pipe.recv()
-            for record in perform(job, records, desk):
-                pipe.send(record)
+            pipe.send(desk.compute(job, records))
             pipe.send(None)
     except (EOFError, BrokenPipeError, ConnectionError):
         return

@@ -1,31 +1,32 @@
-"""Running a study: plan, execute, summarise, and leave behind a store that explains itself."""
+"""Running a study: plan, execute, and leave behind a store that explains itself."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from assay.artifacts.desk import Desk
+from assay.artifacts.outcome import origin
 from assay.core.machine import Machine
 from assay.core.records import Record, digest
 from assay.core.registry import card
 from assay.core.spec import Spec, walk
-from assay.execute.jobs import Job
+from assay.execute.grid import Grid, grid
+from assay.execute.inline import Inline
 from assay.execute.local import Local
-from assay.execute.outcome import origin
 from assay.execute.plan import Plan, plan
-from assay.execute.rows import Row
+from assay.execute.queue import Queue
 from assay.store.store import Store, new_run_id
-from assay.study import grid, keys
 from assay.study.study import Study
 
 
 class Executor(Protocol):
-    """Runs jobs and yields their records, in any order."""
+    """Decides where artifacts are computed, and yields their records in any order."""
 
-    def run(self, jobs: Iterable[Job], store: Store) -> Iterator[Record]: ...
+    def run(self, queue: Queue) -> Iterator[Record]: ...
 
 
 Watch = Callable[[Record | None, Plan], None]  # called with None once at the start, then with every record
@@ -36,81 +37,47 @@ class Finished:
     """A run that came to its end."""
 
     store: Path
+    run: str
     plan: Plan
-    rows: tuple[Row, ...]
 
 
 def run(
-    study: Study, root: Path, workers: int = 0, machine: Machine = Machine(), watch: Watch | None = None
+    study: Study,
+    root: Path,
+    workers: int = 0,
+    machine: Machine = Machine(),
+    watch: Watch | None = None,
+    timeout: float | None = None,
 ) -> Finished:
     """Run what is missing; the same call again resumes. ``workers=0`` computes in this process."""
     store = Store.open(root)
     run_id = new_run_id()
     with store.writer(run_id):
-        todo = plan(study, store, machine.dtype)
+        wanted = grid(study, machine.dtype)
+        todo = plan(wanted, store)
         if watch:
             watch(None, todo)
-        for record in _executor(workers, machine).run(todo.jobs, store):
+        executor: Executor = Local(root, workers, machine, timeout) if workers else Inline(Desk(store, machine))
+        for record in executor.run(Queue(todo.artifacts, store)):
             store.put(record)
             if watch:
                 watch(record, todo)
-        rows = _summarise(study, store, machine)
-        store.put(_run_record(run_id, study, rows, machine))
-    return Finished(root, todo, tuple(rows))
+        store.put(_run_record(run_id, study, wanted, machine))
+    return Finished(root, run_id, todo)
 
 
-def _executor(workers: int, machine: Machine) -> Executor:
-    if workers:
-        return Local(workers, machine)
-    from assay.execute.inline import Inline  # imports torch; with workers, this process needs none to begin
-
-    return Inline(machine)
-
-
-def _summarise(study: Study, store: Store, machine: Machine) -> list[Row]:
-    from assay.execute.summary import summarise  # imports the metrics' code, and torch with it
-
-    return summarise(study, store, machine.dtype)
-
-
-def _run_record(run_id: str, study: Study, rows: list[Row], machine: Machine) -> Record:
+def _run_record(run_id: str, study: Study, wanted: Grid, machine: Machine) -> Record:
     data = {
         "run": run_id,
         "study": study.to_json(),
-        "rows": [row.to_json() for row in rows],
-        "trials": _trials(study, machine.dtype),
-        "gallery": _gallery(study, machine.dtype),
+        "rows": [row.to_json() for row in wanted.rows],
+        "trials": [cell.to_json() for cell in wanted.cells],
+        "gallery": [{"environment": label, "key": shown.key} for label, shown in wanted.gallery.items()],
         "cards": _cards(study),
         "machine": asdict(machine),
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
     }
     return Record("run", digest(["run", run_id]), "ok", data=data, origin=origin())
-
-
-def _trials(study: Study, dtype: str) -> list[dict[str, Any]]:
-    """Which trials belong to which labels: what export and the report read."""
-    return [
-        {
-            "environment": cell.environment.label,
-            "method": cell.method.label,
-            "seed": cell.seed,
-            "samples": cell.environment.samples,
-            "fit": cell.fit(),
-            "blocks": [{"start": block.start, "trial": cell.trial(block)} for block in cell.blocks],
-            "evidence": {
-                metric.label: [cell.evidence(metric, block) for block in cell.blocks]
-                for metric in grid.metrics(study, cell.environment)
-            },
-        }
-        for cell in grid.cells(study, dtype)
-    ]
-
-
-def _gallery(study: Study, dtype: str) -> list[dict[str, str]]:
-    if not study.gallery:
-        return []
-    places = ((entry, grid.place(study, entry, study.seeds[0], dtype)) for entry in study.environments)
-    return [{"environment": entry.label, "key": keys.samples_key(place, study.gallery)} for entry, place in places]
 
 
 def _cards(study: Study) -> dict[str, dict[str, Any]]:

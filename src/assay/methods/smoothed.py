@@ -52,7 +52,7 @@ class Smoothed:
     def __call__(self, query: Query) -> Tensor:
         mean = spread = query.x.new_zeros(())
         for copy, noise in enumerate(self._noise(query)):
-            noisy = replace(query, x=query.x + noise, stream=(*query.stream, "copy", copy))
+            noisy = replace(query, x=query.x + noise, stream=query.stream.within("copy", copy))
             attribution = self.of(noisy) ** 2 if self.reduce == "square" else self.of(noisy)
             step = attribution - mean
             mean = mean + step / (copy + 1)

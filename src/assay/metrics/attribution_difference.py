@@ -81,7 +81,7 @@ class AttributionDifference:
         scene = trial.scene
         if self.target == "asked":
             return scene.target
-        return targets_for(setting, Question(target="predicted"), scene.samples.x, scene.samples.label, scene.machine)
+        return targets_for(setting, Question(target="predicted"), scene.samples, scene.machine)
 
 
 def _spread(values: Tensor) -> Tensor:

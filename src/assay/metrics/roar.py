@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
-from assay.core.rng import seed_of
 from assay.core.setting import Recipe, Setting
 from assay.core.trial import Scene, Trial
 from assay.kit.curves import area, parts_of
@@ -83,7 +82,7 @@ class Roar:
         size = max(1, HELD // scene.samples.x.numel())
         for group in (names[start : start + size] for start in range(0, len(names), size)):
             x = removal(self._removed(scene.setting, order, [share for share, _ in group]))
-            seeds = [seed_of(*scene.stream, "retraining", repeat) for _, repeat in group]
+            seeds = [scene.stream.seed_for("retraining", repeat) for _, repeat in group]
             for (share, repeat), model in zip(group, recipe.train_many(x, scene.samples.label, seeds), strict=True):
                 kept = recipe.weights(model).items()
                 found |= {f"{share}.{repeat}.{name}": tensor.detach().clone() for name, tensor in kept}

@@ -77,12 +77,21 @@ class Store:
         self._settle()
         return {entry.record.key: entry.record for entry in self.index.get_many(keys)}
 
-    def has(self, key: str) -> bool:
-        """Is there an answer, ok or skipped, with its arrays in place?"""
+    def has(self, key: str, sound: bool = False) -> bool:
+        """Is there an answer, ok or skipped, with its arrays in place? ``sound`` reads and checks these."""
         record = self.get(key)
         if record is None or record.status == "failed":
             return False
-        return not record.arrays or self.arrays.has(record.arrays)
+        return not record.arrays or (self.arrays.verify if sound else self.arrays.has)(record.arrays)
+
+    def known(self, keys: Iterable[str]) -> dict[str, Record]:
+        """The answers among these keys, those whose arrays are in place."""
+        found = self.get_many(keys)
+        return {
+            key: record
+            for key, record in found.items()
+            if record.status != "failed" and (not record.arrays or self.arrays.has(record.arrays))
+        }
 
     def records(self, kind: str | None = None) -> list[Record]:
         """All records, or those of a kind, ordered by kind and key."""

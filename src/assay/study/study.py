@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,11 @@ METHODS = ["gradient", "input_x_gradient", "integrated_gradients", "smoothed(of=
 METRICS = ["insertion", "deletion", "sensitivity_n", "single_deletion"]
 
 
+def own_block(count: int) -> int:
+    """Samples per block for rows of somebody's own: about eight blocks, so that all cores have work, of 8 to 64."""
+    return min(64, max(8, -(-count // 8)))
+
+
 @dataclass(frozen=True)
 class Entry:
     """One component of a study: what it is, what it is called there, and where it applies."""
@@ -27,6 +33,7 @@ class Entry:
     only: tuple[str, ...] = ()  # environment names or labels; empty = everywhere
     samples: int = SAMPLES  # environments: how many samples are evaluated
     block: int = BLOCK  # environments: samples per unit of work
+    rows: int | None = None  # environments: how many there are, where that is known; the last block ends there
 
     def applies(self, environment: Entry) -> bool:
         return not self.only or environment.spec.name in self.only or environment.label in self.only
@@ -84,6 +91,16 @@ class Study:
         if limit is not None:
             environments = tuple(replace(entry, samples=min(limit, entry.samples)) for entry in environments)
         return replace(self, environments=environments, seeds=self.seeds if seeds is None else seeds)
+
+    def cells(self) -> Iterator[tuple[Entry, Entry, int]]:
+        """Every method in every environment it is meant for, seed by seed."""
+        for environment in self.environments:
+            applicable = [method for method in self.methods if method.applies(environment)]
+            yield from ((environment, method, seed) for seed in self.seeds for method in applicable)
+
+    def judged_by(self, environment: Entry) -> tuple[Entry, ...]:
+        """The metrics that are meant for an environment."""
+        return tuple(metric for metric in self.metrics if metric.applies(environment))
 
     def to_json(self) -> dict[str, Any]:
         return {

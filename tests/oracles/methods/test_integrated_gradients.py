@@ -11,11 +11,12 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+from assay.artifacts.asking import pose
 from assay.core.machine import Machine
 from assay.core.question import Question
+from assay.core.rng import Stream
 from assay.core.trial import baseline_for
 from assay.environments.color_count import ColorCount
-from assay.execute.trial import pose
 from assay.methods.exact_integrated_gradients import ExactIntegratedGradients
 from assay.methods.integrated_gradients import IntegratedGradients
 from scenes import TINY, ask, cnn, data, mlp, randomised
@@ -113,7 +114,7 @@ def test_a_small_memory_budget_changes_nothing_but_rounding():
 def colours(count, readout="probability", baseline="true"):
     environment = ColorCount.tiny()
     question = Question(readout=readout, baseline=baseline)
-    return pose(environment.setting(0, {}), environment.sample(range(count), 0), question, ("test",), Machine())
+    return pose(environment.setting(0, {}), environment.sample(range(count), 0), question, Stream("test"), Machine())
 
 
 def relative_gap(query, attribution):

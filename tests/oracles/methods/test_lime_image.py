@@ -12,6 +12,7 @@ from skimage.segmentation import quickshift
 from torch import nn
 from torch.testing import assert_close
 
+from assay.artifacts.asking import pose
 from assay.check.fault import examine
 from assay.check.method_case import MethodCase
 from assay.check.methods import CONTRACTS
@@ -20,9 +21,9 @@ from assay.core.errors import NotApplicable, SpecError
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.registry import identity, resolve
+from assay.core.rng import Stream
 from assay.core.spec import Spec
 from assay.environments.color_count import ColorCount
-from assay.execute.trial import pose
 from assay.methods import lime_image
 from assay.methods.lime_image import LimeImage
 from scenes import TINY, Flat, ask, data, mlp, randomised, rows
@@ -137,7 +138,7 @@ def tiny():
     """Designed images, asked about against their true background."""
     environment = replace(ColorCount.tiny(), forward="program")
     samples = environment.sample(range(16), 0)
-    return pose(environment.setting(0, {}), samples, Question(baseline="true"), ("test",), Machine()), samples
+    return pose(environment.setting(0, {}), samples, Question(baseline="true"), Stream("test"), Machine()), samples
 
 
 def test_oracle_segments_find_the_signs_of_the_truth():

@@ -12,11 +12,12 @@ from torch import nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
+from assay.artifacts.asking import pose
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.machine import Machine
 from assay.core.question import Question
+from assay.core.rng import Stream
 from assay.environments.pixel_count import PixelCount
-from assay.execute.trial import pose
 from assay.kit.propagation import Propagated
 from assay.kit.shares import Epsilon, Gamma
 from assay.methods.lrp_composite import LrpComposite
@@ -307,7 +308,7 @@ def test_functions_count_as_much_as_modules(name):
 def test_counted_pixels_have_equal_shares():
     environment = PixelCount.tiny()
     samples = environment.sample(range(4), 0)
-    query = pose(environment.setting(0, {}), samples, Question(), ("test",), Machine())
+    query = pose(environment.setting(0, {}), samples, Question(), Stream("test"), Machine())
     assert_close(LrpComposite()(query)[:, 0], samples.truth.effect, rtol=1e-5, atol=1e-6)
 
 

@@ -11,10 +11,11 @@ from scipy import ndimage
 from torch import nn
 from torch.testing import assert_close
 
+from assay.artifacts.asking import pose
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.machine import Machine
+from assay.core.rng import Stream
 from assay.core.setting import Samples
-from assay.execute.trial import pose
 from assay.methods.rise import Rise
 from assay.study.file import read
 from scenes import TINY, Flat, ask, cnn, data, mlp, randomised
@@ -68,7 +69,7 @@ def test_rise_u_fades_into_one_picture_of_noise():
     study = read({"environments": ["color_count"], "methods": [table], "metrics": ["insertion"]}, "study")
     plain = ask(net(), data(3, 2, 9, 9).double(), "probability")
     samples = Samples(plain.x, plain.target, None, plain.indices)
-    query = pose(plain.setting, samples, study.methods[0].question, ("test",), Machine())
+    query = pose(plain.setting, samples, study.methods[0].question, Stream("test"), Machine())
     noise = query.baseline[0]
     assert -1 <= noise.min() < -0.9 < 0.9 < noise.max() <= 1
     assert torch.equal(query.baseline, noise.expand(3, -1, -1, -1))

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.machine import Machine
+from assay.core.rng import Stream
 from assay.core.trial import Scene, Trial
 from oracles.metrics import literal_again as literal
 from oracles.metrics.again import LOGIT, Method, asked, noting, products
@@ -368,7 +369,7 @@ def _check_new_weights(make: Make) -> None:
     for tensor in (wide[1].weight, wide[1].bias, wide[1].running_mean, wide[1].running_var):
         tensor.data.fill_(3.0)
     where = scene(numbers(75, 1, *PIXELS.entries), wide, PIXELS, LOGIT)
-    for stream in (where.stream, where.stream, ("metric", "scene", 1)):
+    for stream in (where.stream, where.stream, Stream("metric", "scene", seed=1)):
         there = replace(where, stream=stream)
         make(depths=1)(Trial(there, numbers(76, 1, 6, 6), explain=method))
     new, same, other = (setting.model for _, _, setting in method.calls)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from assay.core.features import Columns, Features, Pixels
 from assay.core.machine import Machine
 from assay.core.question import Question
+from assay.core.rng import Stream
 from assay.core.setting import Reference, Samples, Setting, Truth
 from assay.core.trial import Scene, Trial
 
@@ -71,7 +72,7 @@ def scene(
     )
     truth = None if effect is None else Truth(effect)
     samples = Samples(x, label, truth, tuple(range(len(x))))
-    return Scene(setting, samples, question, target, ("metric", "scene", 0), SMALL)
+    return Scene(setting, samples, question, target, Stream("metric", "scene"), SMALL)
 
 
 def image_scene(count: int = 5, seed: int = 1, effect: Tensor | None = None) -> Scene:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from assay.artifacts.asking import attribute
 from assay.core.adapt import CallableMethod, CaptumMethod, QueryMethod, adapt
 from assay.core.errors import BadAttribution, NotApplicable, SpecError
-from assay.execute.trial import attribute
 from scenes import ask, data, mlp
 
 

@@ -16,6 +16,7 @@ from assay.core.features import Columns
 from assay.core.foreign_metrics import Material, foreign_metric, numbers, roles
 from assay.core.question import Question
 from assay.core.registry import card, resolve
+from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
 from assay.core.spec import Spec
 from assay.core.trial import Scene, Trial
@@ -152,7 +153,7 @@ def test_what_is_no_number_is_said(result):
 def trial() -> Trial:
     setting = Setting(nn.Linear(2, 2).eval(), Columns.plain(2), "table", Question("logit", 1.0, "zero", "label"))
     samples = Samples(X, torch.tensor([0, 1]), None, (0, 1))
-    return Trial(Scene(setting, samples, setting.question, samples.label, ("here",)), 10 * X)
+    return Trial(Scene(setting, samples, setting.question, samples.label, Stream("here")), 10 * X)
 
 
 def test_it_judges_a_trial_like_any_other():

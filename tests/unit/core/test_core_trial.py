@@ -10,6 +10,7 @@ from assay.core.errors import BadAttribution, NotApplicable
 from assay.core.features import Columns, Pixels, Tokens
 from assay.core.machine import Machine
 from assay.core.question import Question
+from assay.core.rng import Stream
 from assay.core.setting import Reference, Samples, Setting, Truth
 from assay.core.trial import Scene, Trial, baseline_for, check_attribution, per_feature, targets_for
 from scenes import ask, data, randomised
@@ -145,13 +146,17 @@ def test_the_target_is_the_label_or_the_largest_output(machine):
     label = torch.tensor([2, 2, 1, 1, 0, 0])
     with torch.no_grad():
         largest = torch.stack([model(row[None])[0].argmax() for row in x])
-    assert torch.equal(targets_for(place, Question("margin", 2.0, "zero", "label"), x, label, machine), label)
-    assert torch.equal(targets_for(place, Question("margin", 2.0, "zero", "predicted"), x, label, machine), largest)
+    assert torch.equal(
+        targets_for(place, Question("margin", 2.0, "zero", "label"), Samples(x, label, None, ()), machine), label
+    )
+    predicted = Question("margin", 2.0, "zero", "predicted")
+    assert torch.equal(targets_for(place, predicted, Samples(x, label, None, ()), machine), largest)
     assert len(set(largest.tolist())) > 1
 
 
 def test_the_predicted_target_of_one_output_is_that_output():
-    found = targets_for(setting(outputs=1), Question(target="predicted"), data(3, 4), torch.zeros(3, dtype=torch.long))
+    rows = Samples(data(3, 4), torch.zeros(3).long(), None, ())
+    found = targets_for(setting(outputs=1), Question(target="predicted"), rows)
     assert found.tolist() == [0, 0, 0]
 
 
@@ -160,13 +165,15 @@ def test_the_prediction_of_a_model_without_logits_is_asked_all_the_same():
     asked = Question("value", 1.0, "zero", "predicted")
     x = data(5, 4)
     with torch.no_grad():
-        assert torch.equal(targets_for(place, asked, x, torch.zeros(5, dtype=torch.long)), place.model(x).argmax(dim=1))
+        assert torch.equal(
+            targets_for(place, asked, Samples(x, torch.zeros(5).long(), None, ())), place.model(x).argmax(dim=1)
+        )
 
 
 # Scenes.
 
 
-def scene(truth=True, stream=("metric", "m", 0)):
+def scene(truth=True, stream=Stream("metric", "m")):
     x = data(3, 4)
     samples = Samples(x, torch.tensor([0, 1, 2]), Truth(x.sign()) if truth else None, (5, 6, 9))
     return Scene(setting(torch.ones(4)), samples, Question("logit"), torch.tensor([2, 1, 0]), stream)
@@ -190,7 +197,7 @@ def test_a_metric_draws_by_sample_and_by_stream():
     whole = scene()
     part = replace(whole, samples=Samples(whole.samples.x[1:], whole.samples.label[1:], None, (6, 9)))
     assert torch.equal(whole.draws("p").uniform(3)[1:], part.draws("p").uniform(3))
-    other = scene(stream=("metric", "m", 1))
+    other = scene(stream=Stream("metric", "m", seed=1))
     assert not torch.equal(whole.draws("p").uniform(3), other.draws("p").uniform(3))
     assert torch.equal(torch.rand(2, generator=whole.generator("p")), torch.rand(2, generator=part.generator("p")))
 

@@ -14,6 +14,7 @@ import assay.environments.tabular_rule as module
 from assay.core.cards import read_file
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.protocols import Environment, Trained
+from assay.core.rng import Stream
 from assay.core.setting import Setting
 from assay.core.trial import Scene, targets_for
 from assay.environments.tabular_rule import TabularRule
@@ -207,7 +208,7 @@ def test_the_setting_asks_in_the_models_own_terms(model: str) -> None:
     place, samples = setting(model), TINY.sample(range(6), 0)
     target = targets_for(place, place.question, samples.x, samples.label)
     assert torch.equal(target, place.model(samples.x).argmax(dim=1))
-    query = Scene(place, samples, place.question, target, ("test",)).ask()
+    query = Scene(place, samples, place.question, target, Stream("test")).ask()
     assert torch.equal(query.outputs(samples.x), place.model(samples.x))
     assert place.reference is not None
     assert torch.equal(query.baseline[0], place.reference.x.mean(dim=0))
@@ -216,7 +217,7 @@ def test_the_setting_asks_in_the_models_own_terms(model: str) -> None:
 
 def test_a_network_has_gradients_and_frozen_weights() -> None:
     place, samples = setting("mlp"), TINY.sample(range(6), 0)
-    query = Scene(place, samples, place.question, samples.label, ("test",)).ask()
+    query = Scene(place, samples, place.question, samples.label, Stream("test")).ask()
     assert place.differentiable
     assert bool((query.gradient(samples.x) != 0).any())
     assert not any(parameter.requires_grad for parameter in place.model.parameters())
@@ -224,7 +225,7 @@ def test_a_network_has_gradients_and_frozen_weights() -> None:
 
 def test_a_forest_answers_with_probabilities_and_has_no_gradients() -> None:
     place, samples = setting("forest"), TINY.sample(range(6), 0)
-    query = Scene(place, samples, place.question, samples.label, ("test",)).ask()
+    query = Scene(place, samples, place.question, samples.label, Stream("test")).ask()
     torch.testing.assert_close(query.outputs(samples.x).sum(dim=1), torch.ones(6))
     assert place.question.readout == "probability"
     with pytest.raises(NotApplicable):

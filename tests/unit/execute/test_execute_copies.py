@@ -2,13 +2,13 @@
 
 import pytest
 import torch
+from assay.execute.models import fetch
 
+from assay.artifacts.asking import fit
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.execute.inline import Inline
-from assay.execute.models import fetch
 from assay.execute.plan import plan
-from assay.execute.trial import fit
 from scenes import ask, data, mlp
 
 TRAMPLERS = """

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from assay.artifacts.outcome import Blocked, Made, outcome, require
 from assay.core.errors import NotApplicable
 from assay.core.records import Record
-from assay.execute.outcome import Blocked, Made, outcome, require
 
 
 def raising(error):

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
+from assay.artifacts.asking import answer_within, attribute, fit, pose
 from assay.core.errors import BadAttribution, NotApplicable
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.setting import Samples
-from assay.execute.trial import answer_within, attribute, fit, pose
 from scenes import ask, data, mlp
 
 MACHINE = Machine(memory=1024)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from assay.execute.trial import gap, promise
+from assay.artifacts.asking import gap, promise
 from assay.methods.absolute import Absolute
 from assay.methods.deep_shap import DeepShap
 from assay.methods.exact_integrated_gradients import ExactIntegratedGradients

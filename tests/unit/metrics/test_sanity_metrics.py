@@ -13,6 +13,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from assay.artifacts.asking import attribute, fit, pose, trial
 from assay.check.site import environments, site
 from assay.core.build import build
 from assay.core.evidence import Evidence
@@ -20,10 +21,10 @@ from assay.core.machine import Machine
 from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.registry import resolve
+from assay.core.rng import Stream
 from assay.core.setting import Setting
 from assay.core.spec import Spec
 from assay.core.trial import Scene, Trial
-from assay.execute.trial import attribute, fit, pose, trial
 from assay.metrics.infidelity import Infidelity
 from assay.metrics.max_sensitivity import MaxSensitivity
 from oracles.metrics.again import LOGIT, Method, products, slopes
@@ -40,7 +41,7 @@ def made(kind: str, spec: str) -> Any:
 @cache
 def posed(place: str, method: str, readout: str | None) -> tuple[Query, Tensor]:
     here, means = site(place), made("methods", method)
-    query = pose(here.setting, here.rows(range(6)), Question(readout=readout), ("method", method, place, 0), MACHINE)
+    query = pose(here.setting, here.rows(range(6)), Question(readout=readout), Stream("method", method, place), MACHINE)
     if hasattr(means, "fit"):
         query = replace(
             query, fitted=fit(means, here.setting, Question(readout=readout), ("fit", method, place), MACHINE)
@@ -52,7 +53,7 @@ def judged(metric: str, method: str, place: str, readout: str | None = None) -> 
     """The evidence of a metric about a real method at a site."""
     query, attribution = posed(place, method, readout)
     samples = site(place).rows(range(6))
-    where = Scene(query.setting, samples, query.question, query.target, ("metric", metric), MACHINE)
+    where = Scene(query.setting, samples, query.question, query.target, Stream("metric", metric), MACHINE)
     judge = made("metrics", metric)
     evidence: Evidence = judge(trial(judge, made("methods", method), query, where, attribution))
     return evidence

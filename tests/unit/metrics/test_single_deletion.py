@@ -11,6 +11,7 @@ from torch import nn
 from assay.core.evidence import mean_score
 from assay.core.features import Columns, Pixels
 from assay.core.question import Question
+from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
 from assay.core.trial import Scene, Trial
 from assay.metrics.single_deletion import SingleDeletion
@@ -66,7 +67,9 @@ def test_many_cells_with_small_differences_are_told_apart() -> None:
     question = Question("value", 1.0, "zero", "label")
     setting = Setting(layer, Columns.plain(1000), "table", question, outputs="value")
     x = torch.ones(2, 1000)
-    scene = Scene(setting, Samples(x, torch.zeros(2).long(), None, (0, 1)), question, torch.zeros(2).long(), ("m", 0))
+    scene = Scene(
+        setting, Samples(x, torch.zeros(2).long(), None, (0, 1)), question, torch.zeros(2).long(), Stream("m")
+    )
     found = SingleDeletion()(Trial(scene, weights.expand(2, -1)))
     assert found.defined.all()
     assert found["value"].min() > 0.99

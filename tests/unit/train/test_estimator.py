@@ -20,6 +20,7 @@ from assay.core.errors import AssayError, NotApplicable
 from assay.core.features import Columns
 from assay.core.query import Query
 from assay.core.question import Question
+from assay.core.rng import Stream
 from assay.core.setting import Setting
 from assay.train.estimator import Estimator
 
@@ -130,7 +131,7 @@ def test_a_query_reads_the_probability_of_the_target_and_skips_methods_that_need
     question = Question(readout="value", temperature=1.0, baseline="zero", target="label")
     setting = Setting(Estimator(model), Columns.plain(4), "table", question, differentiable=False)
     target = torch.tensor([2, 1, 0, 0, 1, 2, 1])
-    query = Query(setting, question, POINTS, target, torch.zeros_like(POINTS), tuple(range(7)), ())
+    query = Query(setting, question, POINTS, target, torch.zeros_like(POINTS), tuple(range(7)), Stream("test"))
     expected = model.predict_proba(X[:7])[np.arange(7), target.numpy()]
     np.testing.assert_allclose(query.score(POINTS).numpy(), expected, rtol=1e-6)
     with pytest.raises(NotApplicable, match="needs gradients"):

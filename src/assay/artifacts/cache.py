@@ -13,8 +13,8 @@ from pathlib import Path
 
 from safetensors.numpy import load
 
+from assay.artifacts.artifact import Arrays
 from assay.data.folder import cache_folder
-from assay.execute.outcome import Arrays
 from assay.store.artifacts import encode
 
 

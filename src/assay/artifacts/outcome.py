@@ -6,31 +6,19 @@ import os
 import platform
 import time
 import traceback
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from itertools import count
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from assay.artifacts.artifact import Arrays, Made
 from assay.core.errors import NotApplicable
 from assay.core.records import Kind, Record
 
 _order = count()
-
-Arrays = Mapping[str, npt.NDArray[np.generic]]
-
-
-@dataclass(frozen=True)
-class Made:
-    """What a piece of work returns: arrays to be stored, and small facts about them."""
-
-    arrays: Arrays
-    data: Mapping[str, Any]
+_PASSED_ON = ("trial", "evidence")  # what fails with these fails for the same reason
 
 
 class Blocked(Exception):
@@ -41,20 +29,29 @@ class Blocked(Exception):
         super().__init__(record.reason)
 
 
-def outcome(kind: Kind, key: str, work: Callable[[], Made], save: Callable[[Arrays], str]) -> Record:
-    """Do the work and say how it ended. Only an interrupt passes through, not even a component's sys.exit()."""
+def outcome(
+    kind: Kind, key: str, work: Callable[[], Made], save: Callable[[Arrays], str], raises: bool = False
+) -> Record:
+    """Do the work and say how it ended. Only an interrupt passes through, not even a component's sys.exit(); with
+    ``raises``, everything does."""
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         made = work()
         cost = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
         digest = save(made.arrays) if made.arrays else ""
         return Record(kind, key, "ok", arrays=digest, data=made.data, cost=cost, origin=origin())
-    except NotApplicable as error:
+    except BaseException as error:
+        if raises or not isinstance(error, Exception | SystemExit):
+            raise
+        return _ended(kind, key, error)
+
+
+def _ended(kind: Kind, key: str, error: BaseException) -> Record:
+    if isinstance(error, NotApplicable):
         return Record(kind, key, "skipped", reason=str(error), origin=origin())
-    except Blocked as error:
+    if isinstance(error, Blocked):
         return _blocked(kind, key, error.record)
-    except (Exception, SystemExit) as error:
-        return failed(kind, key, f"{type(error).__name__}: {error}", traceback.format_exc())
+    return failed(kind, key, f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error)))
 
 
 def failed(kind: Kind, key: str, reason: str, trace: str = "") -> Record:
@@ -64,15 +61,8 @@ def failed(kind: Kind, key: str, reason: str, trace: str = "") -> Record:
 def _blocked(kind: Kind, key: str, cause: Record) -> Record:
     if cause.status == "skipped":
         return Record(kind, key, "skipped", reason=cause.reason, origin=origin())
-    return failed(kind, key, f"its {cause.kind} failed: {cause.reason}", cause.traceback)
-
-
-def require(records: Mapping[str, Record], key: str) -> Record:
-    """The record of an input, or Blocked."""
-    record = records[key]
-    if record.status != "ok":
-        raise Blocked(record)
-    return record
+    reason = cause.reason if cause.kind in _PASSED_ON else f"its {cause.kind} failed: {cause.reason}"
+    return failed(kind, key, reason, cause.traceback)
 
 
 def origin() -> dict[str, Any]:

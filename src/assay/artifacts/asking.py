@@ -1,29 +1,29 @@
-"""What happens to a method: a block of samples becomes a query, the method answers, the answer is checked."""
+"""What happens to a method: samples become a query, the method answers, the answer is checked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, cast
 
-import torch
 from torch import Tensor
 
+from assay.core.build import is_ours
 from assay.core.errors import NotApplicable
 from assay.core.features import Features
 from assay.core.machine import Machine
 from assay.core.protocols import Fitted, Method, Preparing, Probing, Promising
 from assay.core.query import Query, Remarks
 from assay.core.question import Question
-from assay.core.rng import Key
+from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
 from assay.core.trial import Scene, Trial, baseline_for, check_attribution, per_feature, targets_for
 
 
-def pose(setting: Setting, samples: Samples, question: Question, stream: Key, machine: Machine) -> Query:
+def pose(setting: Setting, samples: Samples, question: Question, stream: Stream, machine: Machine) -> Query:
     """The question about these samples, nothing left open."""
     asked = question.over(setting.question)
-    target = targets_for(setting, asked, samples.x, samples.label, machine)
+    target = targets_for(setting, asked, samples, machine)
     baseline = baseline_for(setting, asked.baseline, samples.x)
     return Query(setting, asked, samples.x, target, baseline, samples.indices, stream, {}, machine)
 
@@ -35,7 +35,6 @@ class Answer:
     attribution: Tensor
     notes: Mapping[str, int]  # a few words, and how many of the samples they are about
     resolution: Tensor | None  # (B, *features): eps times the sizes that were added up, where the method says
-    halved: int = 0  # how often the memory budget had to be halved for it; -1: row by row
     promised: Tensor | None = None  # (B,) what the attribution should add up to, where the method says so
     remedy: str = ""  # what to change where it does not, for methods that integrate or sample
     positive_only: bool = False  # the method gives no negative value by design
@@ -51,8 +50,12 @@ class Answer:
         if self.promised is not None and self.gap is not None:
             sums = {"promised": float(self.promised.abs().sum()), "gap": float(self.gap.abs().sum())}
             found["completeness"] = {**sums, "remedy": self.remedy}
-        marks = {"positive_only": self.positive_only, "memory_halved": self.halved}
-        return {**found, **{name: value for name, value in marks.items() if value}}
+        return {**found, "positive_only": True} if self.positive_only else found
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What is kept of it."""
+        found = {"attribution": self.attribution, "resolution": self.resolution, "promised": self.promised}
+        return {name: tensor for name, tensor in {**found, "gap": self.gap}.items() if tensor is not None}
 
 
 def attribute(method: Method, query: Query) -> Tensor:
@@ -81,20 +84,9 @@ def _resolution(remarks: Remarks, attribution: Tensor, features: Features) -> Te
     return per_feature(stated.detach(), features)
 
 
-def answer_within(method: Method, query: Query) -> Answer:
-    """The answer within the memory there is: the budget is halved where it was not enough."""
-    for halved, machine in enumerate(_budgets(query.machine)):
-        try:
-            return replace(answer(method, replace(query, machine=machine)), halved=halved)
-        except Exception as error:
-            if not _out_of_memory(error):
-                raise
-    return replace(answer(method, replace(query, machine=replace(query.machine, memory=1))), halved=-1)
-
-
 def answered(method: Method, query: Query) -> Answer:
     """The answer, with what the method promises and declares about it."""
-    found = answer_within(method, query)
+    found = answer(method, query)
     remedy, positive_only = str(getattr(method, "remedy", "")), bool(getattr(method, "positive_only", False))
     return replace(found, promised=promise(method, query), remedy=remedy, positive_only=positive_only)
 
@@ -117,21 +109,22 @@ class Explainer:
 
     method: Method
     query: Query
-    fit_stream: Key
 
     def __call__(self, x: Tensor, target: Tensor, setting: Setting) -> Tensor:
         before, copies = self.query, len(x) // len(self.query.x)
-        baseline = baseline_for(setting, before.question.baseline, x)
+        mine = setting if is_ours(self.method) else setting.copied()
         fitted = before.fitted
         if hasattr(self.method, "fit") and setting is not before.setting:
-            fitted = fit(cast(Fitted, self.method), setting, before.question, self.fit_stream, before.machine)
-        query = replace(before, setting=setting, x=x, target=target, baseline=baseline, fitted=fitted)
-        return answer_within(self.method, replace(query, indices=before.indices * copies)).attribution
+            stream = before.stream.for_fit()
+            fitted = fit(cast(Fitted, self.method), mine, before.question, stream, before.machine)
+        baseline = baseline_for(setting, before.question.baseline, x)
+        query = replace(before, setting=mine, x=x, target=target, baseline=baseline, fitted=fitted)
+        return answer(self.method, replace(query, indices=before.indices * copies)).attribution
 
 
-def explainer(method: Method, query: Query, fit_stream: Key) -> Explainer | None:
+def explainer(method: Method, query: Query) -> Explainer | None:
     """None for attributions that were given as numbers: nobody can be asked again."""
-    return None if _given(method) else Explainer(method, query, fit_stream)
+    return None if _given(method) else Explainer(method, query)
 
 
 def trial(
@@ -141,27 +134,25 @@ def trial(
     scene: Scene,
     attribution: Tensor,
     probe: Mapping[str, Tensor] | None = None,
-    resolution: Tensor | None = None,
 ) -> Trial:
-    """What a metric judges outside of a study: probe, preparation and all; in a study they are artifacts."""
+    """What a metric judges where nothing is an artifact, as in a contract: probe, preparation and all."""
     if probe is None:
         probe = metric.probe(scene) if isinstance(metric, Probing) else {}
     prepared = {}
-    fit_stream = ("fit", *query.stream[1:-1])  # a fit sees no evaluated sample
     if isinstance(metric, Preparing):
         rows = reference_samples(query.setting, "prepare")
-        asked = pose(query.setting, rows, query.question, query.stream[:-1], query.machine)
+        asked = pose(query.setting, rows, query.question, query.stream.before_samples(), query.machine)
         asked = replace(asked, fitted=query.fitted)
-        whole = replace(scene, samples=rows, target=asked.target, stream=scene.stream[:-1])
+        whole = replace(scene, samples=rows, target=asked.target, stream=scene.stream.before_samples())
         prepared = prepare(metric, method, asked, whole)
-    return Trial(scene, attribution, probe, prepared, explainer(method, query, fit_stream), resolution)
+    return Trial(scene, attribution, probe, prepared, explainer(method, query))
 
 
 def prepare(metric: Preparing, method: Method, query: Query, scene: Scene) -> dict[str, Tensor]:
     """What the metric finds in the method's attribution of the reference rows; ``query`` and ``scene`` are theirs."""
     if _given(method):
         raise NotApplicable("needs attributions of the reference rows, and those of the samples alone were given")
-    return metric.prepare(Trial(scene, answer_within(method, query).attribution))
+    return metric.prepare(Trial(scene, answer(method, query).attribution))
 
 
 def reference_samples(setting: Setting, purpose: str) -> Samples:
@@ -172,7 +163,7 @@ def reference_samples(setting: Setting, purpose: str) -> Samples:
     return Samples(reference.x, reference.label, None, tuple(range(len(reference.x)))).copy()
 
 
-def fit(method: Fitted, setting: Setting, question: Question, stream: Key, machine: Machine) -> dict[str, Tensor]:
+def fit(method: Fitted, setting: Setting, question: Question, stream: Stream, machine: Machine) -> dict[str, Tensor]:
     """What the method finds in the reference rows."""
     rows = reference_samples(setting, "fit")
     return method.fit(pose(setting, rows, question, stream, machine))
@@ -182,12 +173,3 @@ def _given(method: object) -> bool:
     """True for numbers from a file, also inside a combinator."""
     inside = (getattr(method, field.name) for field in fields(method)) if is_dataclass(method) else ()
     return bool(getattr(method, "given", False)) or any(_given(value) for value in inside if is_dataclass(value))
-
-
-def _budgets(machine: Machine, tries: int = 4) -> Iterator[Machine]:
-    for power in range(tries):
-        yield replace(machine, memory=machine.memory >> power)
-
-
-def _out_of_memory(error: Exception) -> bool:
-    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error)

@@ -1,0 +1,78 @@
+"""A method's answer about one block of samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+from assay.artifacts.artifact import Artifact, Block, Made, make_key
+from assay.artifacts.asking import answered, pose
+from assay.artifacts.component import Component
+from assay.artifacts.fit import FitArtifact
+from assay.artifacts.place import Place
+from assay.core.query import Query
+from assay.core.question import Question
+from assay.core.records import Kind
+from assay.core.setting import Samples, Setting
+
+if TYPE_CHECKING:
+    from assay.artifacts.desk import Desk
+
+
+@dataclass(frozen=True, eq=False)
+class TrialArtifact:
+    """The attribution, and what the method promises and says about it."""
+
+    fit: FitArtifact  # the method, its question and its place
+    block: Block
+
+    kind: ClassVar[Kind] = "trial"
+
+    @property
+    def place(self) -> Place:
+        return self.fit.place
+
+    @property
+    def method(self) -> Component:
+        return self.fit.method
+
+    @property
+    def question(self) -> Question:
+        return self.fit.question
+
+    @cached_property
+    def key(self) -> str:
+        return make_key("trial", **self.fit.asked, data=self.place.data_key, block=self.block.to_json())
+
+    @property
+    def needs(self) -> tuple[Artifact, ...]:
+        return (*self.place.model.stored, *self.fit.stored)
+
+    def compute(self, desk: Desk) -> Made:
+        setting = desk.setting(self.place.model, self.method)
+        query = self.query(desk, setting, desk.samples(self.place, self.block))
+        found = answered(desk.component(self.method), query)
+        data = {
+            "environment": str(self.place.environment),
+            "method": str(self.method),
+            "seed": self.place.seed,
+            "block": self.block.to_json(),
+            "question": query.question.to_json(),
+            "environment_question": setting.question.to_json(),  # which metrics ask where they leave it open
+            "outputs": setting.outputs,
+            **found.facts(),
+        }
+        return Made(desk.arrays(found.tensors()), data)
+
+    def query(self, desk: Desk, setting: Setting, samples: Samples) -> Query:
+        """The question about some samples as it is put to the method, with what its fit found."""
+        stream = desk.stream("method", self.method, self.place)
+        fitted = desk.tensors(self.fit) if self.fit.stored else {}
+        return replace(pose(setting, samples, self.question, stream, desk.machine), fitted=fitted)
+
+
+def trials(place: Place, method: Component, question: Question, blocks: tuple[Block, ...]) -> tuple[TrialArtifact, ...]:
+    """One method at one place, block by block."""
+    fit = FitArtifact(place, method, question)
+    return tuple(TrialArtifact(fit, block) for block in blocks)
