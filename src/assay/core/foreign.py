@@ -18,9 +18,8 @@ from typing import Any
 from assay.core.cards import COMPUTED, REQUIRED, Card, Param, read_file
 from assay.core.declared import declared
 from assay.core.errors import SpecError, suggest
-from assay.core.imported import as_imported
 from assay.core.numbers import numbers_digest
-from assay.core.sources import State, is_installed, source_digest, source_files, source_state
+from assay.core.sources import State, is_installed, source_digest, source_state
 
 _TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -111,9 +110,6 @@ def load(target: str) -> Any:
         raise SpecError(f"cannot import '{name}' of '{target}': it needs '{error.name}', which is missing.") from error
     except Exception as error:
         raise SpecError(f"cannot import '{name}' of '{target}': {type(error).__name__}: {error}") from error
-    file = Path(getattr(module, "__file__", None) or "")
-    if not (name.startswith("assay.") or is_installed(file)) and file.is_file():
-        as_imported(source_files(file))
     if not hasattr(module, attr):
         raise SpecError(f"module '{name}' has no '{attr}'.{suggest(attr, dir(module))}")
     return getattr(module, attr)

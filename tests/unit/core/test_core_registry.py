@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from assay.artifacts.component import fits
 from assay.core.adapt import CallableMethod, CaptumMethod, QueryMethod
 from assay.core.build import build
 from assay.core.cards import REQUIRED
@@ -13,7 +14,6 @@ from assay.core.foreign import load
 from assay.core.registry import ALIASES, KINDS, card, catalogue, identity, resolve
 from assay.core.shapes import wants_component
 from assay.core.spec import Spec
-from assay.execute.plan import _fits
 
 
 def full(text, kind="methods"):
@@ -322,10 +322,10 @@ def test_a_class_that_its_package_re_exports_is_the_same_component(modules):
     modules.write("exporting.inner", FITTED)
     modules.write("exporting.__init__", "from exporting.inner import Fitted\n")
     there, here = card("methods", "exporting.inner:Fitted"), card("methods", "exporting:Fitted")
-    assert _fits(Spec("exporting.inner:Fitted"))
+    assert fits(Spec("exporting.inner:Fitted"))
     assert here.params == there.params
     assert set(there.calls) <= set(here.calls)
-    assert _fits(Spec("exporting:Fitted"))
+    assert fits(Spec("exporting:Fitted"))
 
 
 @pytest.mark.usefixtures("foreign")
@@ -360,7 +360,7 @@ class Child(Parent):
 
 def test_a_class_has_what_it_inherits(modules):
     modules.write("family", INHERITED)
-    assert _fits(Spec("family:Child"))
+    assert fits(Spec("family:Child"))
     assert full("family:Child(k=3)") == Spec.of("family:Child", extra=2, k=3)
 
 
