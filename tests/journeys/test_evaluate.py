@@ -8,8 +8,10 @@ import torch
 from typer.testing import CliRunner
 
 import assay
+from assay.artifacts.artifact import blocks
 from assay.cli.main import app
 from assay.core.errors import AssayError
+from assay.study.study import own_block
 from journeys import yours
 
 
@@ -196,10 +198,11 @@ def test_mistakes_are_told_in_a_sentence(data, tmp_path, change, words):
     assert words in str(found.exception)
 
 
-@pytest.mark.parametrize("count, size", [(10, 10), (64, 64), (128, 64), (100, 50), (97, 97), (134, 134), (1, 1)])
-def test_blocks_divide_the_rows(count, size):
-    assert block_size(count) == size
-    assert count % block_size(count) == 0
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 32, 97, 512, 1000])
+def test_blocks_hold_every_row_once_and_are_many_enough_for_several_cores(count):
+    cut = blocks(count, own_block(count), count)
+    assert [index for block in cut for index in block.indices] == list(range(count))
+    assert len(cut) >= min(4, -(-count // 8))
 
 
 @pytest.mark.parametrize(

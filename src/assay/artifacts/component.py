@@ -10,7 +10,7 @@ from typing import Any
 from assay.core.build import build
 from assay.core.errors import AssayError
 from assay.core.records import digest
-from assay.core.registry import card, identity
+from assay.core.registry import card, file_digest, file_names, identity
 from assay.core.spec import Spec, walk
 
 PARTS = ("train", "fit", "probe", "prepare")  # optional parts of components that are artifacts of their own
@@ -31,6 +31,7 @@ class Component:
         """What it contributes to keys; an object's is good for this process only."""
         if self.spec is None:
             return f"object {next(_objects)}"
+        _ = self.files  # travels with it to other processes
         return digest(identity(self.kind, self.spec))
 
     @cached_property
@@ -51,16 +52,23 @@ class Component:
         if self.spec is None:
             return self.made
         built = build(self.kind, self.spec)
-        self.check()
-        return built
-
-    def check(self) -> None:
-        """AssayError where what was planned, perhaps by another process, is not what is there after it was read."""
-        if self.spec is not None and Component(self.kind, self.spec).identity != self.identity:
+        if Component(self.kind, self.spec).identity != self.identity:
             raise AssayError(
                 f"'{self.spec.name}' (code, weights, attributes of a model or data) was changed during the run, or is "
                 "not the same in every process: run the study again"
             )
+        return built
+
+    @cached_property
+    def files(self) -> dict[str, str]:
+        """Digests of the files that its parameters name, by path."""
+        return {} if self.spec is None else {path: file_digest(path) for path in file_names(self.kind, self.spec)}
+
+    def check_files(self) -> None:
+        """AssayError where a file has changed; for after it was read. Code stays as it was imported."""
+        for path, planned in self.files.items():
+            if file_digest(path) != planned:
+                raise AssayError(f"'{path}' was changed during the run: run the study again")
 
     def __str__(self) -> str:
         return str(self.spec) if self.spec is not None else type(self.made).__name__

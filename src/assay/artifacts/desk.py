@@ -66,7 +66,7 @@ class Desk:
             weights = self.tensors(model) if model.stored else {}
             with lent():
                 made: Setting = environment.setting(model.seed, weights)
-            model.environment.check()
+            model.environment.check_files()
             return made.to(self.machine.device, getattr(torch, self.machine.dtype))
 
         found = self._keep(("setting", model.key), make)
@@ -77,7 +77,7 @@ class Desk:
             environment = self.component(place.environment)
             with lent():
                 made: Samples = environment.sample(block.indices, place.data_seed)
-            place.environment.check()
+            place.environment.check_files()
             return made.to(self.machine.device, getattr(torch, self.machine.dtype))
 
         return self._keep(("samples", place.data_key, block), make)
@@ -107,7 +107,9 @@ class Desk:
         return {name: torch.tensor(array, device=self.machine.device) for name, array in self.load(artifact).items()}
 
     def arrays(self, tensors: Mapping[str, Tensor]) -> Arrays:
-        return {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+        """As they are stored; numpy has no bfloat16."""
+        plain = {name: tensor.detach().cpu() for name, tensor in tensors.items()}
+        return {name: (t.float() if t.dtype is torch.bfloat16 else t).numpy() for name, t in plain.items()}
 
     def _name(self, component: Component) -> str:
         made = self.component(component)

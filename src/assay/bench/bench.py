@@ -21,6 +21,7 @@ TASKS = (  # files of this folder
     "agop",
     "deep_shap",
     "deletion_curve",
+    "engine",
     "extremal_perturbation",
     "imputation",
     "integrated_gradients",

@@ -125,6 +125,20 @@ def identity(kind: str, spec: Spec) -> dict[str, Any]:
     return {"name": spec.name, "revision": found.revision, "params": values}
 
 
+def file_names(kind: str, spec: Spec) -> tuple[str, ...]:
+    """The files that a resolved spec names, at every depth."""
+    known = {param.name: param for param in card(kind, spec.name).params}
+
+    def within(param: Param | None, value: Value) -> tuple[str, ...]:
+        if isinstance(value, Spec):
+            return file_names(component_kind(kind, param), value)
+        if isinstance(value, tuple):
+            return tuple(name for item in value for name in within(param, item))
+        return (str(value),) if value and param is not None and param.annotation == "File" else ()
+
+    return tuple(found for name, value in spec.params for found in within(known.get(name), value))
+
+
 def stream_name(kind: str, spec: Spec) -> str:
     """What a resolved spec contributes to streams of random numbers: its text, with the content of files for their
     paths. Not the source, so that a new comment changes no number."""
@@ -141,7 +155,7 @@ def _by_content(kind: str, spec: Spec) -> Spec:
             return tuple(content(param, item) for item in value)
         if isinstance(value, Spec):
             return _by_content(component_kind(kind, param), value)
-        return _file_digest(str(value)) if value and param is not None and param.annotation == "File" else value
+        return file_digest(str(value)) if value and param is not None and param.annotation == "File" else value
 
     return spec.replace(**{name: content(known.get(name), value) for name, value in spec.params})
 
@@ -170,7 +184,7 @@ def _resolved(kind: str, value: Value) -> Value:
 
 def _identified(kind: str, param: Param | None, value: Value) -> Any:
     if param is not None and param.annotation == "File":
-        return _file_digest(str(value))
+        return file_digest(str(value))
     if param is not None and param.annotation == "Code":
         return _named_code(value)
     inner = component_kind(kind, param)
@@ -184,7 +198,8 @@ def _named_code(target: Value) -> dict[str, Any]:
     return {"code": str(target), "source": code_digest(str(target))}
 
 
-def _file_digest(path: str) -> str:
+def file_digest(path: str) -> str:
+    """Of what a file holds."""
     file = Path(path)
     if not file.is_file():
         return f"missing:{path}"

@@ -48,7 +48,8 @@ def missing(wanted: Iterable[Artifact], store: Records) -> list[Artifact]:
     Of what is wanted it is enough that it is there; what will be read for something else is looked at closely.
     """
     wanted = list(wanted)
-    known = store.known([artifact.key for artifact in wanted])
+    asked = {artifact.key for artifact in wanted}
+    known = store.known(asked)
     found: dict[str, Artifact] = {}
     sound: dict[str, bool] = {}
 
@@ -58,7 +59,8 @@ def missing(wanted: Iterable[Artifact], store: Records) -> list[Artifact]:
         found[artifact.key] = artifact
         for need in artifact.needs:
             if need.key not in sound:
-                sound[need.key] = store.has(need.key, sound=True)
+                absent = need.key in asked and need.key not in known
+                sound[need.key] = not absent and store.has(need.key, sound=True)
             if not sound[need.key]:
                 add(need)
 

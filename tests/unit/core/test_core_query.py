@@ -12,6 +12,7 @@ from assay.core import footprint as footprints
 from assay.core.errors import NotApplicable
 from assay.core.footprint import footprint
 from assay.core.machine import Machine
+from assay.core.rng import Stream
 from scenes import ask, cnn, data, mlp
 
 STARVED = Machine(memory=1)  # one row per call
@@ -221,7 +222,7 @@ def test_each_sample_draws_the_same_in_every_block():
     assert not torch.equal(query.draws("noise").normal(3), query.draws("other").normal(3))
     shared = torch.rand(3, generator=query.generator("masks"))
     assert torch.equal(shared, torch.rand(3, generator=part.generator("masks")))
-    moved = replace(query, stream=("test", 1))
+    moved = replace(query, stream=Stream("test", seed=1))
     assert not torch.equal(shared, torch.rand(3, generator=moved.generator("masks")))
 
 
