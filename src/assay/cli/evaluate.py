@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import Device, Dtype, Json, Memory, Threads, Workers, machine, seed_list, worker_count
+from assay.cli.options import (
+    Device,
+    Dtype,
+    Json,
+    Memory,
+    Threads,
+    Timeout,
+    Workers,
+    machine,
+    seed_list,
+    time_limit,
+    worker_count,
+)
 from assay.core.spec import Spec
 from assay.study.file import read
 from assay.study.study import METHODS, METRICS, Study
@@ -34,6 +46,7 @@ def evaluate(
     baseline: Annotated[str, typer.Option(help="zero, mean, uniform or a number.")] = "zero",
     store: Annotated[Path, typer.Option(help="Where results go.")] = Path("runs/evaluate"),
     workers: Workers = None,
+    timeout: Timeout = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Evaluate at most this many rows.")] = None,
     seeds: Annotated[str | None, typer.Option(help="Seeds of randomness; seed 0 takes rows as they stand.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be computed.")] = False,
@@ -53,6 +66,8 @@ def evaluate(
     from assay.core.given import sound_baseline
 
     options = machine(device, memory, threads, dtype)
+    count = worker_count(workers, options.memory)
+    limited = time_limit(timeout, count)
     asked = {"outputs": outputs, "readout": readout, "target": target, "baseline": sound_baseline(_number(baseline))}
     asked["dtype"] = dtype
     place = Spec.of("own", model=model, data=str(data), weights=str(weights or ""), **asked)
@@ -62,7 +77,7 @@ def evaluate(
     if dry_run:
         forecast(found, store, options, as_json)
     else:
-        raise typer.Exit(execute(found, store, worker_count(workers, options.memory), options, as_json))
+        raise typer.Exit(execute(found, store, count, options, as_json, limited))
 
 
 def block_size(count: int) -> int:

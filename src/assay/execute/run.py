@@ -41,16 +41,21 @@ class Finished:
 
 
 def run(
-    study: Study, root: Path, workers: int = 0, machine: Machine = Machine(), watch: Watch | None = None
+    study: Study,
+    root: Path,
+    workers: int = 0,
+    machine: Machine = Machine(),
+    watch: Watch | None = None,
+    timeout: float | None = None,
 ) -> Finished:
-    """Run what is missing; the same call again resumes. ``workers=0`` computes in this process."""
+    """Run what is missing; the same call again resumes. ``workers=0`` computes in this process, without a timeout."""
     store = Store.open(root)
     run_id = new_run_id()
     with store.writer(run_id):
         todo = plan(study, store, machine.dtype)
         if watch:
             watch(None, todo)
-        for record in _executor(workers, machine).run(todo.jobs, store):
+        for record in _executor(workers, machine, timeout).run(todo.jobs, store):
             store.put(record)
             if watch:
                 watch(record, todo)
@@ -59,9 +64,9 @@ def run(
     return Finished(root, todo, tuple(rows))
 
 
-def _executor(workers: int, machine: Machine) -> Executor:
+def _executor(workers: int, machine: Machine, timeout: float | None) -> Executor:
     if workers:
-        return Local(workers, machine)
+        return Local(workers, machine, timeout)  # type: ignore[return-value]
     from assay.execute.inline import Inline  # imports torch; with workers, this process needs none to begin
 
     return Inline(machine)
