@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -185,14 +186,23 @@ if __name__ == "__main__":
 """
 
 
-def start(tmp_path, script, *arguments):
-    (tmp_path / "driver.py").write_text(script)
+@pytest.fixture
+def start(tmp_path):
+    """Starts a script that drives workers. Nothing of it survives the test, not even where the test fails."""
     path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
-    return subprocess.Popen(
-        [sys.executable, str(tmp_path / "driver.py"), str(tmp_path), *arguments],
-        env={**os.environ, "PYTHONPATH": path},
-        start_new_session=True,
-    )
+    drivers = []
+
+    def started(script, *arguments):
+        (tmp_path / "driver.py").write_text(script)
+        command = [sys.executable, str(tmp_path / "driver.py"), str(tmp_path), *arguments]
+        drivers.append(subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, start_new_session=True))
+        return drivers[-1]
+
+    yield started
+    for driver in drivers:
+        with suppress(ProcessLookupError):
+            os.killpg(driver.pid, signal.SIGKILL)  # the group of the session, in which workers are, too
+        driver.wait()
 
 
 def busy(tmp_path):
@@ -214,8 +224,8 @@ def busy(tmp_path):
         ),
     ],
 )
-def test_workers_end_with_their_driver(tmp_path, number, action, thread):
-    driver = start(tmp_path, DRIVER, action, thread)
+def test_workers_end_with_their_driver(start, tmp_path, number, action, thread):
+    driver = start(DRIVER, action, thread)
     workers = busy(tmp_path)
     assert not any(map(gone, workers))
     driver.send_signal(number)
@@ -223,8 +233,8 @@ def test_workers_end_with_their_driver(tmp_path, number, action, thread):
     until(lambda: all(map(gone, workers)), "the workers are gone")
 
 
-def test_an_interrupt_of_the_whole_group_ends_driver_and_workers(tmp_path):
-    driver = start(tmp_path, DRIVER, "spin", "main")
+def test_an_interrupt_of_the_whole_group_ends_driver_and_workers(start, tmp_path):
+    driver = start(DRIVER, "spin", "main")
     workers = busy(tmp_path)
     os.killpg(driver.pid, signal.SIGINT)
     assert driver.wait(PATIENCE) != 0
@@ -244,7 +254,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_driver_that_forgets_its_run_ends_and_its_workers_too(tmp_path):
-    driver = start(tmp_path, ABANDONED)
+def test_a_driver_that_forgets_its_run_ends_and_its_workers_too(start, tmp_path):
+    driver = start(ABANDONED)
     assert driver.wait(PATIENCE) == 0
     until(lambda: all(gone(int(path.read_text())) for path in tmp_path.glob("*.pid")), "the workers are gone")
