@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 
 from safetensors.numpy import load
 
@@ -27,10 +27,15 @@ def fetch(key: str, train: Callable[[], Arrays], throttle: Throttle = Throttle()
         raw = path.read_bytes()
         if path.with_suffix(".sha256").read_bytes() == hashlib.sha256(raw).hexdigest().encode():
             return load(raw)  # type: ignore[no-any-return]
-    with kept_in(cache_folder() / "trainings" / key, throttle):
+    with resumable(key, throttle):
         weights = train()
         with suppress(OSError):
             raw = encode(weights)
             write(path, raw)
             write(path.with_suffix(".sha256"), hashlib.sha256(raw).hexdigest().encode())
     return weights
+
+
+def resumable(key: str, throttle: Throttle = Throttle()) -> AbstractContextManager[None]:
+    """Trainings inside, for the artifact of this key, go on where a process before was stopped."""
+    return kept_in(cache_folder() / "trainings" / key, throttle)
