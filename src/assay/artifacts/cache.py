@@ -6,35 +6,36 @@ The folder is ``$ASSAY_CACHE``, or ``assay`` in the user's cache folder; it can 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
+from contextlib import AbstractContextManager, suppress
 
 from safetensors.numpy import load
 
 from assay.artifacts.artifact import Arrays
-from assay.data.folder import cache_folder
+from assay.data.folder import cache_folder, write
 from assay.store.artifacts import encode
+from assay.train.checkpoints import Throttle, kept_in
 
 
-def fetch(key: str, train: Callable[[], Arrays]) -> Arrays:
-    """The model's weights: from the cache, else trained now and cached. Damage, or a full disk, only costs time."""
+def fetch(key: str, train: Callable[[], Arrays], throttle: Throttle = Throttle()) -> Arrays:
+    """The model's weights: from the cache, else trained now and cached. Damage, or a full disk, only costs time.
+
+    A training that was stopped goes on from its last checkpoint.
+    """
     path = cache_folder() / "models" / f"{key}.safetensors"
     with suppress(OSError):
         raw = path.read_bytes()
         if path.with_suffix(".sha256").read_bytes() == hashlib.sha256(raw).hexdigest().encode():
             return load(raw)  # type: ignore[no-any-return]
-    weights = train()
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        raw = encode(weights)
-        _write(path, raw)
-        _write(path.with_suffix(".sha256"), hashlib.sha256(raw).hexdigest().encode())
+    with resumable(key, throttle):
+        weights = train()
+        with suppress(OSError):
+            raw = encode(weights)
+            write(path, raw)
+            write(path.with_suffix(".sha256"), hashlib.sha256(raw).hexdigest().encode())
     return weights
 
 
-def _write(path: Path, raw: bytes) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    temporary.write_bytes(raw)
-    temporary.replace(path)
+def resumable(key: str, throttle: Throttle = Throttle()) -> AbstractContextManager[None]:
+    """Trainings inside, for the artifact of this key, go on where a process before was stopped."""
+    return kept_in(cache_folder() / "trainings" / key, throttle)

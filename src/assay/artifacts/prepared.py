@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from assay.artifacts.artifact import Artifact, Made, make_key
 from assay.artifacts.asking import prepare, reference_samples
+from assay.artifacts.cache import resumable
 from assay.artifacts.component import Component
 from assay.artifacts.trial import TrialArtifact
 from assay.core.records import Kind
@@ -42,5 +43,6 @@ class PreparedArtifact:
         scene = replace(scene, stream=scene.stream.before_samples())
         query = trial.query(desk, setting, rows)
         query = replace(query, stream=query.stream.before_samples())
-        found = prepare(metric, desk.component(trial.method), query, scene)
+        with resumable(self.key):
+            found = prepare(metric, desk.component(trial.method), query, scene)
         return Made(desk.arrays(found), {"metric": str(self.metric), "method": str(trial.method)})

@@ -8,7 +8,19 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import Device, Dtype, Json, Memory, Threads, Workers, machine, seed_list, worker_count
+from assay.cli.options import (
+    Device,
+    Dtype,
+    Json,
+    Memory,
+    Threads,
+    Timeout,
+    Workers,
+    machine,
+    seed_list,
+    time_limit,
+    worker_count,
+)
 from assay.core.spec import Spec
 from assay.study.file import read
 from assay.study.study import METHODS, METRICS, Study, own_block
@@ -32,6 +44,7 @@ def evaluate(
     baseline: Annotated[str, typer.Option(help="zero, mean, uniform or a number.")] = "zero",
     store: Annotated[Path, typer.Option(help="Where results go.")] = Path("runs/evaluate"),
     workers: Workers = None,
+    timeout: Timeout = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Evaluate at most this many rows.")] = None,
     seeds: Annotated[str | None, typer.Option(help="Seeds of randomness; seed 0 takes rows as they stand.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be computed.")] = False,
@@ -51,6 +64,8 @@ def evaluate(
     from assay.core.given import sound_baseline
 
     options = machine(device, memory, threads, dtype)
+    count = worker_count(workers, options.memory)
+    limited = time_limit(timeout, count)
     asked = {"outputs": outputs, "readout": readout, "target": target, "baseline": sound_baseline(_number(baseline))}
     asked["dtype"] = dtype
     place = Spec.of("own", model=model, data=str(data), weights=str(weights or ""), **asked)
@@ -60,7 +75,7 @@ def evaluate(
     if dry_run:
         forecast(found, store, options, as_json)
     else:
-        raise typer.Exit(execute(found, store, worker_count(workers, options.memory), options, as_json))
+        raise typer.Exit(execute(found, store, count, options, as_json, limited))
 
 
 def _study(place: Spec, rows: int, count: int, methods: list[str], metrics: list[str]) -> Study:

@@ -15,6 +15,12 @@ from assay.core.machine import Machine, parse_memory
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text for people.")]
 StorePath = Annotated[Path, typer.Argument(help="A folder that 'assay run' has written.")]
 Workers = Annotated[int | None, typer.Option(help="Processes; 0 computes in this one. Default: one per core.")]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        help="Seconds that one block may take; what takes longer is recorded as failed. Default: no limit.",
+    ),
+]
 Device = Annotated[str, typer.Option(help="Where models run: cpu, cuda, cuda:1, ...")]
 Memory = Annotated[
     str,
@@ -54,6 +60,17 @@ def worker_count(given: int | None, memory: int) -> int:
         return max(1, min(os.cpu_count() or 1, int(psutil.virtual_memory().total) // (2 * memory)))
     if given < 0:
         raise AssayError(f"--workers {given}: give 0 (this process) or more.")
+    return given
+
+
+def time_limit(given: float | None, workers: int) -> float | None:
+    """As told, where it can be kept: nobody watches a computation in this process."""
+    if given is None:
+        return None
+    if not 0 < given < float("inf"):
+        raise AssayError(f"--timeout {given:g}: give seconds above 0, or leave it out for no limit.")
+    if workers == 0:
+        raise AssayError(f"--timeout {given:g} needs a worker process that can be stopped: --workers 1 or more.")
     return given
 
 

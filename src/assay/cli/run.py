@@ -8,7 +8,19 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import Device, Dtype, Json, Memory, Threads, Workers, machine, seed_list, worker_count
+from assay.cli.options import (
+    Device,
+    Dtype,
+    Json,
+    Memory,
+    Threads,
+    Timeout,
+    Workers,
+    machine,
+    seed_list,
+    time_limit,
+    worker_count,
+)
 from assay.core.machine import Machine
 from assay.study.shelf import find
 from assay.study.study import Study
@@ -18,6 +30,7 @@ def run(
     study: Annotated[str, typer.Argument(help="A TOML file, or the name of a shipped study ('assay ls studies').")],
     store: Annotated[Path | None, typer.Option(help="Where results go. Default: runs/<study>.")] = None,
     workers: Workers = None,
+    timeout: Timeout = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Evaluate at most this many samples.")] = None,
     seeds: Annotated[str | None, typer.Option(help="Seeds instead of the study's, such as 0,1,2.")] = None,
     dry_run: Annotated[
@@ -33,13 +46,17 @@ def run(
     found = find(study).narrowed(limit, seed_list(seeds))
     root = store or Path("runs") / found.name
     options = machine(device, memory, threads, dtype)
+    count = worker_count(workers, options.memory)
+    limited = time_limit(timeout, count)
     if dry_run:
         forecast(found, root, options, as_json)
     else:
-        raise typer.Exit(execute(found, root, worker_count(workers, options.memory), options, as_json))
+        raise typer.Exit(execute(found, root, count, options, as_json, limited))
 
 
-def execute(study: Study, root: Path, workers: int, options: Machine, as_json: bool) -> int:
+def execute(
+    study: Study, root: Path, workers: int, options: Machine, as_json: bool, timeout: float | None = None
+) -> int:
     """Run, print, and say how it ended: 0, or 1 when a cell failed or a required method was refuted."""
     from assay.cli.progress import progress
     from assay.cli.tables import print_result, to_json
@@ -48,7 +65,7 @@ def execute(study: Study, root: Path, workers: int, options: Machine, as_json: b
     from assay.store.store import Store
 
     with progress(quiet=as_json) as watch:
-        finished = run_study(study, root, workers, options, watch)
+        finished = run_study(study, root, workers, options, watch, timeout)
     found = result(Store.open(root, create=False))
     if as_json:
         typer.echo(json.dumps({**to_json(found), "store": str(root)}, indent=2))

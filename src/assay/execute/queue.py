@@ -32,6 +32,10 @@ class Queue:
             if not self._unknown[place]:
                 self._push(place)
 
+    def __bool__(self) -> bool:
+        """Whether there was anything to compute."""
+        return bool(self.artifacts)
+
     def next(self) -> tuple[Artifact, dict[str, Record]] | None:
         """The first artifact whose needs are known, with these; None where all others wait for something."""
         if not self._ready:

@@ -19,9 +19,10 @@ class FlatAdam:
 
     def __init__(self, numbers: Tensor, slopes: Tensor, lr: float) -> None:
         self.lr, self.steps = lr, 0
-        means, squares = torch.zeros_like(numbers), torch.zeros_like(numbers)
+        self.means, self.squares = torch.zeros_like(numbers), torch.zeros_like(numbers)
         self.spread = torch.empty_like(numbers[:PART])
-        self.parts = list(zip(*(tensor.split(PART) for tensor in (numbers, slopes, means, squares)), strict=True))
+        flat = (numbers, slopes, self.means, self.squares)
+        self.parts = list(zip(*(tensor.split(PART) for tensor in flat), strict=True))
 
     def step(self) -> None:
         """Move the numbers by what their slopes hold now."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Protocol
 
 import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
+
+from assay.train.checkpoints import Checkpoints
 
 Progress = Callable[[int, float], None]  # epoch from 0, mean loss of its batches
 Augment = Callable[[Tensor, Generator], Tensor]  # a batch as the model is to see it this time
@@ -39,11 +43,15 @@ def fit(
     The result depends on the model's numbers, the rows and ``generator`` (a CPU generator: it orders the rows, and
     ``augment`` draws from it) only; layers that draw from global streams, such as dropout, find one that begins with
     its seed. The last batch of an epoch may be smaller. Fine-tuning is the same call on a trained model.
+
+    Inside of ``checkpoints.kept_in`` a training that was stopped goes on with the epoch that it was in, to the same
+    result; ``progress`` hears of the epochs that are left.
     """
     with _own_stream(generator):
         model.train().requires_grad_()
         stepper = optimiser(list(model.parameters()), lr=lr)
-        for epoch in range(epochs):
+        checkpoints = Checkpoints(_Training(model, stepper, generator), x, label, epochs, batch, lr)
+        for epoch in range(checkpoints.done, epochs):
             if schedule is not None:
                 for group in stepper.param_groups:
                     group["lr"] = lr * schedule(epoch)
@@ -52,10 +60,52 @@ def fit(
             for rows in cut(order, batch):
                 seen = x[rows] if augment is None else augment(x[rows], generator)
                 losses.append(_step(model, stepper, seen, label[rows]))
+            checkpoints.keep(epoch + 1)
             if progress is not None:
                 progress(epoch, torch.stack(losses).mean().item())
         stepper.zero_grad()
         model.eval().requires_grad_(False)
+
+
+@dataclass(frozen=True)
+class _Training:
+    """What the next epoch depends on; the learning rate is set by its number."""
+
+    model: nn.Module
+    stepper: torch.optim.Optimizer
+    generator: Generator
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "model": dict(self._numbers()),
+            "groups": [_options(group) for group in self.stepper.param_groups],
+            "moments": [self.stepper.state.get(parameter, {}) for parameter in self._parameters()],
+            "generator": self.generator.get_state(),
+            "global stream": torch.random.get_rng_state(),
+        }
+
+    def resume(self, state: dict[str, Any]) -> None:
+        with torch.no_grad():
+            for name, tensor in self._numbers():
+                tensor.copy_(state["model"][name])
+        for group, options in zip(self.stepper.param_groups, state["groups"], strict=True):
+            group.update(options)
+        # Not by load_state_dict, which may change the format of numbers.
+        for parameter, moments in zip(self._parameters(), state["moments"], strict=True):
+            if moments:
+                self.stepper.state[parameter] = moments
+        self.generator.set_state(state["generator"])
+        torch.random.set_rng_state(state["global stream"])
+
+    def _numbers(self) -> Iterator[tuple[str, Tensor]]:
+        return chain(self.model.named_parameters(), self.model.named_buffers())
+
+    def _parameters(self) -> Iterator[nn.Parameter]:
+        return (parameter for group in self.stepper.param_groups for parameter in group["params"])
+
+
+def _options(group: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in group.items() if name != "params"}
 
 
 def cut(order: Tensor, batch: int) -> tuple[Tensor, ...]:

@@ -7,11 +7,14 @@ optimiser that visits every tensor of every network. Convolutions have no batche
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Generator, Tensor, nn
 
 from assay.train.adam import FlatAdam
+from assay.train.checkpoints import Checkpoints
 from assay.train.fit import cut
 
 STACK_BYTES = 4_000_000  # that the numbers of a stack may take on a CPU: larger ones leave its cache between two uses
@@ -32,6 +35,7 @@ def fit_stacked(
     Networks are linear layers with a ReLU between them (``mlp``). Each sees the same batches as alone and takes the
     same steps, up to the rounding of a batched product: none for the networks of ``assay bench retraining``, some 1e-7
     after ten epochs where layers are of odd widths. All end frozen and in evaluation mode.
+    A training that was stopped goes on as in ``fit``.
     """
     layers = [_linear_layers(network) for network in networks]
     size = _stack_size(layers[0], min(batch, len(label))) if x.device.type == "cpu" else len(networks)
@@ -40,13 +44,42 @@ def fit_stacked(
             part = slice(begin, begin + size)
             stack = _Stack(layers[part])
             stepper = FlatAdam(stack.numbers, stack.slopes, lr)
-            for _ in range(epochs):
+            training = _Training(stack.numbers, stepper, generators[part])
+            checkpoints = Checkpoints(training, x[part], label, epochs, batch, lr)
+            for epoch in range(checkpoints.done, epochs):
                 for seen, wanted in _batches(x[part], label, stack.classes, batch, generators[part]):
                     stack.differentiate(seen, wanted)
                     stepper.step()
+                checkpoints.keep(epoch + 1)
             stack.hand_back()
     for network in networks:
         network.eval().requires_grad_(False)
+
+
+@dataclass(frozen=True)
+class _Training:
+    """What the next epoch of a stack depends on."""
+
+    numbers: Tensor
+    stepper: FlatAdam
+    generators: Sequence[Generator]
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "numbers": self.numbers,
+            "means": self.stepper.means,
+            "squares": self.stepper.squares,
+            "steps": self.stepper.steps,
+            "generators": [generator.get_state() for generator in self.generators],
+        }
+
+    def resume(self, state: dict[str, Any]) -> None:
+        self.numbers.copy_(state["numbers"])
+        self.stepper.means.copy_(state["means"])
+        self.stepper.squares.copy_(state["squares"])
+        self.stepper.steps = state["steps"]
+        for generator, numbers in zip(self.generators, state["generators"], strict=True):
+            generator.set_state(numbers)
 
 
 def _linear_layers(network: nn.Sequential) -> list[nn.Linear]:

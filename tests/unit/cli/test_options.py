@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.cli.options import machine, seed_list
+from assay.cli.options import machine, seed_list, time_limit
 from assay.core.errors import AssayError
 
 
@@ -25,3 +25,13 @@ def test_a_device_that_is_not_there_is_told(device):
 
 def test_a_processor_is_always_there():
     assert machine("cpu", "1GB", 1, "float32").device == "cpu"
+
+
+def test_a_time_limit_is_above_zero_and_needs_a_worker():
+    assert time_limit(None, 0) is None
+    assert time_limit(0.5, 1) == 0.5
+    for seconds in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(AssayError, match="give seconds above 0"):
+            time_limit(seconds, 1)
+    with pytest.raises(AssayError, match=r"--timeout 2 needs a worker process that can be stopped: --workers 1"):
+        time_limit(2.0, 0)

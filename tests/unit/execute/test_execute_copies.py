@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from assay.execute.models import fetch
 
 from assay.artifacts.asking import fit
+from assay.artifacts.cache import fetch
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.execute.inline import Inline

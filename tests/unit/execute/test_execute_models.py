@@ -4,8 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
-from assay.execute.models import cache_folder, fetch
+from assay.artifacts.cache import cache_folder, fetch
+from assay.core.foreign import load
+from assay.core.registry import card
+from assay.train.checkpoints import Throttle
 
 KEY = "ab" * 32
 
@@ -105,3 +109,40 @@ def test_a_cache_that_cannot_be_written_loses_no_model(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "file"))
     assert fetch(KEY, train([], {"a": np.ones(1)}))["a"].tolist() == [1]
+
+
+class Stopped(Exception):
+    pass
+
+
+@pytest.mark.parametrize("name", ["cifar", "in_domain", "beside", "tabular_rule"])
+def test_a_training_that_was_stopped_gives_the_model_of_one_that_was_not(folder, monkeypatch, name):
+    environment = load(card("environments", name).target).tiny()
+    steps = []
+    for kind in (torch.optim.Adam, torch.optim.SGD):
+        step = kind.step
+        monkeypatch.setattr(kind, "step", lambda self, step=step: steps.append(1) or step(self))
+
+    def trained():
+        return {part: tensor.numpy() for part, tensor in environment.train(3).items()}
+
+    whole = trained()
+    needed = len(steps)
+    steps.clear()
+
+    def clock():
+        if len(steps) > needed // 2:  # before the checkpoint of that epoch is written
+            raise Stopped
+        return 0.0
+
+    with pytest.raises(Stopped):
+        fetch(KEY, trained, Throttle(0, clock=clock))
+    assert [path.name for path in (folder.parent / "trainings").iterdir()] == [KEY]
+    begun = len(steps)
+    steps.clear()
+    found = fetch(KEY, trained, Throttle(0))
+    assert needed - begun < len(steps) < needed
+    assert {part: array.tobytes() for part, array in found.items()} == {
+        part: array.tobytes() for part, array in whole.items()
+    }
+    assert list((folder.parent / "trainings").iterdir()) == []
