@@ -35,26 +35,6 @@ def numbers_digest(found: Any) -> str:
     return digest
 
 
-def state(*models: Any) -> tuple[object, ...]:
-    """Changes when somebody changes a torch module: its numbers, its modules and their modes, hooks, plain values.
-
-    Tensors among the attributes are left out: a model may keep what it computed last.
-    """
-    return tuple(part for model in models for part in (*_numbers(model), *_modules(model)))
-
-
-def _numbers(model: Any) -> Iterator[object]:
-    for name, tensor in _tensors(model):
-        yield name, tensor.requires_grad, len(tensor._backward_hooks or ()), _stamp(tensor)
-
-
-def _modules(model: Any) -> Iterator[object]:
-    for name, module in model.named_modules():
-        hooks = [tuple(held) for key, held in vars(module).items() if key.endswith("_hooks") and held]
-        plain = [pair for pair in vars(module).items() if type(pair[1]) in _PLAIN]
-        yield name, id(module), type(module), id(vars(module).get("forward")), repr((hooks, plain))
-
-
 def _tensors(model: Any) -> Iterator[tuple[str, Any]]:
     for name, tensor in (*model.named_parameters(), *model.named_buffers()):
         if _is_tensor(tensor):
