@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.execute.models import cache_folder, fetch
+from assay.artifacts.cache import cache_folder, fetch
 
 KEY = "ab" * 32
 
