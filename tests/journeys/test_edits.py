@@ -1,4 +1,4 @@
-"""Files that are edited while a study runs: what was computed with them goes under no key but their own."""
+"""Files that are edited while a study runs: no number goes under the key of another file."""
 
 import numpy as np
 import pytest
@@ -51,19 +51,32 @@ def study(folder):
                  "block": 4, "gallery": 0}, "edits")  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["edited_late.py", "rows.npz"])
-def test_what_was_edited_meanwhile_is_a_failure_with_its_reason(place, tmp_path, monkeypatch, name):
-    before = (place / name).read_bytes()
-    monkeypatch.setenv("EDITS", name)
-    run(study(place), tmp_path / "s", workers=1)
-    trials = Store.open(tmp_path / "s", create=False).records("trial")
-    assert trials
-    assert {record.status for record in trials} == {"failed"}
-    assert "was changed" in trials[0].reason or "has changed" in trials[0].reason
-    assert not Store.open(tmp_path / "s", create=False).records("evidence")
+def records(folder, kind):
+    return Store.open(folder, create=False).records(kind)
 
-    (place / name).write_bytes(before)
+
+def test_data_that_change_during_a_run_are_a_failure_with_its_reason(place, tmp_path, monkeypatch):
+    before = (place / "rows.npz").read_bytes()
+    monkeypatch.setenv("EDITS", "rows.npz")
+    run(study(place), tmp_path / "s", workers=1)
+    trials = records(tmp_path / "s", "trial")
+    assert {record.status for record in trials} == {"ok", "failed"}  # of the blocks before and after
+    assert "was changed" in next(record for record in trials if record.status == "failed").reason
+    assert {record.status for record in records(tmp_path / "s", "score")} == {"failed"}
+
+    (place / "rows.npz").write_bytes(before)
     monkeypatch.delenv("EDITS")
     run(study(place), tmp_path / "s", workers=1)
-    trials = Store.open(tmp_path / "s", create=False).records("trial")
-    assert [record.status for record in trials] == ["ok", "ok"]
+    assert [record.status for record in records(tmp_path / "s", "trial")] == ["ok", "ok"]
+    plain = run(study(place), tmp_path / "again", workers=1)
+    fresh, mended = ([record.result for record in records(store, "trial")] for store in (plain.store, tmp_path / "s"))
+    assert fresh == mended
+
+
+def test_code_that_is_edited_during_a_run_goes_on_as_it_was_read(place, tmp_path, monkeypatch):
+    monkeypatch.setenv("EDITS", "edited_late.py")
+    first = run(study(place), tmp_path / "s", workers=1)
+    assert [record.status for record in records(first.store, "trial")] == ["ok", "ok"]
+    monkeypatch.delenv("EDITS")
+    second = run(study(place), tmp_path / "s", workers=1)
+    assert second.plan.reused == 0  # it is another method now

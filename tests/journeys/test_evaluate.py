@@ -8,7 +8,6 @@ import torch
 from typer.testing import CliRunner
 
 import assay
-from assay.cli.evaluate import block_size
 from assay.cli.main import app
 from assay.core.errors import AssayError
 from journeys import yours

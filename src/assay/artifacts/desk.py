@@ -66,6 +66,7 @@ class Desk:
             weights = self.tensors(model) if model.stored else {}
             with lent():
                 made: Setting = environment.setting(model.seed, weights)
+            model.environment.check()
             return made.to(self.machine.device, getattr(torch, self.machine.dtype))
 
         found = self._keep(("setting", model.key), make)
@@ -76,6 +77,7 @@ class Desk:
             environment = self.component(place.environment)
             with lent():
                 made: Samples = environment.sample(block.indices, place.data_seed)
+            place.environment.check()
             return made.to(self.machine.device, getattr(torch, self.machine.dtype))
 
         return self._keep(("samples", place.data_key, block), make)

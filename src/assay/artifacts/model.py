@@ -44,6 +44,7 @@ class ModelArtifact:
         def train() -> Arrays:
             with lent():
                 weights = environment.train(self.seed)
+            self.environment.check()
             return desk.arrays(weights)
 
         weights = train() if self.environment.spec is None else cache.fetch(self.key, train)

@@ -38,7 +38,6 @@ def foreign_card(kind: str, target: str, name: str) -> Card:
 @cache
 def _read(kind: str, target: str, name: str, path: Path, state: State) -> Card:
     """Once per state of its files: every key of every block asks for it."""
-    as_imported(file for file, *_ in state if not is_installed(file))
     found = _read_or_loaded(kind, target, name, path)
     if kind == "metrics" and name == target and "higher_is_better" not in dict(found.facts):
         with suppress(SpecError):  # who uses it will hear of it; what a catalogue lists is not imported at all
