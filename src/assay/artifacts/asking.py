@@ -64,9 +64,9 @@ def attribute(method: Method, query: Query) -> Tensor:
 
 
 def answer(method: Method, query: Query) -> Answer:
-    """The method's answer, checked."""
+    """The method's answer, checked; a copy, because a method may write its next answer into the same tensor."""
     own = _copied(query)
-    attribution = check_attribution(method(own), query.x, query.setting.features)
+    attribution = check_attribution(method(own), query.x, query.setting.features).clone()
     notes = {text: min(count, len(own.x)) for text, count in own.remarks.notes.items()}
     return Answer(attribution, notes, _resolution(own.remarks, attribution, query.setting.features))
 

@@ -123,6 +123,16 @@ def test_a_resolution_of_another_map_is_not_kept():
     assert answer(within, query()).resolution is None
 
 
+def test_a_method_may_write_its_next_answer_into_the_same_tensor():
+    """A metric that asks again compares the two."""
+    asked = query()
+    buffer = torch.empty_like(asked.x)
+    again = explainer(lambda own: buffer.copy_(own.x), asked)
+    first = again(asked.x, asked.target, asked.setting)
+    again(asked.x + 1, asked.target, asked.setting)
+    assert torch.equal(first, asked.x)
+
+
 def test_a_fit_is_asked_about_the_reference_rows():
     seen = {}
 
