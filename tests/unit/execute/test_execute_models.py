@@ -105,3 +105,12 @@ def test_a_cache_that_cannot_be_written_loses_no_model(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "file"))
     assert fetch(KEY, train([], {"a": np.ones(1)}))["a"].tolist() == [1]
+
+
+@pytest.mark.parametrize("damage", [b"", b"0" * 64, b"\xff\xfe"])
+def test_a_damaged_checksum_only_costs_time(folder, damage):
+    counted = []
+    fetch(KEY, train(counted, {"a": np.arange(3.0)}))
+    (folder / f"{KEY}.sha256").write_bytes(damage)
+    assert fetch(KEY, train(counted, {"a": np.arange(3.0)}))["a"].tolist() == [0, 1, 2]
+    assert counted == [1, 1]
