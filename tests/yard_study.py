@@ -4,8 +4,8 @@ The fixtures are imported by the conftest.py of every folder that uses them.
 """
 
 import pytest
-import yard as components
 
+import yard as components
 from assay.artifacts.component import Component
 from assay.artifacts.desk import Desk
 from assay.artifacts.place import place

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import yard
-from yard_study import component, full, here
 
+import strangers
+import yard
 from assay.artifacts.component import Component, fits
 from assay.artifacts.desk import Desk
 from assay.artifacts.place import place
@@ -16,6 +16,7 @@ from assay.core.errors import AssayError
 from assay.methods.gradient import Gradient
 from assay.methods.smoothed import Smoothed
 from assay.store.memory import MemoryStore
+from yard_study import component, full, here
 
 # What has something to fit.
 
@@ -104,10 +105,10 @@ def test_an_object_is_what_it_is():
         "yard:Copy(k=2.0)",
         "yard:Around(of=lrp)",
         "yard:Both(of=(agop, gradient))",
-        "yard:noise",
-        "yard:query_noise",
-        "yard:Saliency",
-        "yard:Around(of=yard:query_noise)",
+        "strangers:noise",
+        "strangers:query_noise",
+        "strangers:Saliency",
+        "yard:Around(of=strangers:query_noise)",
     ],
 )
 def test_describe_is_the_inverse_of_build(text):
@@ -126,19 +127,19 @@ def stream_of(made):
 
 
 METHODS = [
-    (yard.noise, "yard:noise"),
-    (yard.query_noise, "yard:query_noise"),
-    (yard.Saliency, "yard:Saliency"),
+    (strangers.noise, "strangers:noise"),
+    (strangers.query_noise, "strangers:query_noise"),
+    (strangers.Saliency, "strangers:Saliency"),
     (yard.Copy(2.0), "yard:Copy(k=2.0)"),
     (yard.Around(Gradient()), "yard:Around(of=gradient)"),
-    (yard.Around(yard.query_noise), "yard:Around(of=yard:query_noise)"),
-    (yard.Around(method_named(yard.noise)[0]), "yard:Around(of=yard:noise)"),
-    (yard.Both((yard.query_noise, yard.Copy())), "yard:Both(of=(yard:query_noise, yard:Copy))"),
+    (yard.Around(strangers.query_noise), "yard:Around(of=strangers:query_noise)"),
+    (yard.Around(method_named(strangers.noise)[0]), "yard:Around(of=strangers:noise)"),
+    (yard.Both((strangers.query_noise, yard.Copy())), "yard:Both(of=(strangers:query_noise, yard:Copy))"),
     (Smoothed(yard.Copy()), "smoothed(of=yard:Copy)"),
 ]
 METRICS = [
-    (yard.noisy_mean, "yard:noisy_mean"),
-    (yard.NoisyMean, "yard:NoisyMean"),
+    (strangers.noisy_mean, "strangers:noisy_mean"),
+    (strangers.NoisyMean, "strangers:NoisyMean"),
     (yard.Total(2.0), "yard:Total(k=2.0)"),
 ]
 
@@ -158,17 +159,21 @@ def test_a_metric_draws_the_same_numbers_by_hand_and_in_a_study(made, text):
 
 
 def test_a_metric_that_was_made_already_is_named_by_its_class():
-    found = stream_of(Component("metrics", made=named("metrics", yard.NoisyMean(2.0))[0]))
-    assert found.component == "yard:NoisyMean"
+    found = stream_of(Component("metrics", made=named("metrics", strangers.NoisyMean(2.0))[0]))
+    assert found.component == "strangers:NoisyMean"
 
 
 def test_the_environment_is_named_the_same_way():
-    by_hand, written = Component("environments", made=yard.Meadow(2.0)), component("environments", "yard:Meadow(scale=2)")
+    by_hand, written = (
+        Component("environments", made=yard.Meadow(2.0)),
+        component("environments", "yard:Meadow(scale=2)"),
+    )
     desk, method = Desk(MemoryStore()), component("methods", "gradient")
     assert desk.stream("method", method, place(by_hand, 0, 0)) == desk.stream("method", method, place(written, 0, 0))
 
 
 PRINTS = """
+import strangers
 import yard
 from assay.artifacts.component import Component
 from assay.artifacts.desk import Desk
@@ -177,8 +182,8 @@ from assay.core.build import method_named, named
 from assay.store.memory import MemoryStore
 
 where = place(Component("environments", made=yard.Meadow()), 0, 0)
-for kind, given in (("methods", yard.noise), ("methods", yard.Around(yard.query_noise)), ("metrics", yard.noisy_mean)):
-    made = method_named(given)[0] if kind == "methods" else named(kind, given)[0]
+made = [("methods", method_named(given)[0]) for given in (strangers.noise, yard.Around(strangers.query_noise))]
+for kind, made in (*made, ("metrics", named("metrics", strangers.noisy_mean)[0])):
     print(Desk(MemoryStore()).stream("role", Component(kind, made=made), where).seed_for("x"))
 """
 

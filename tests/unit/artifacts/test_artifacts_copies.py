@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from yard_study import finish, here, realised
 
 from assay.artifacts.artifact import blocks
 from assay.artifacts.asking import fit
@@ -13,6 +12,7 @@ from assay.core.question import Question
 from assay.core.rng import Stream
 from assay.store.store import Store
 from scenes import ask, data, mlp
+from yard_study import finish, here, realised
 
 TRAMPLERS = """
 from dataclasses import dataclass

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import torch
-from yard_study import component, finish, here, kinds
 
 from assay.artifacts.artifact import Block, Made
 from assay.artifacts.desk import Desk
@@ -19,6 +18,7 @@ from assay.core.question import Question
 from assay.core.records import Record
 from assay.core.rng import Stream
 from assay.store.memory import MemoryStore
+from yard_study import component, finish, here, kinds
 
 
 @pytest.fixture

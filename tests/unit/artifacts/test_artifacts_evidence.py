@@ -1,13 +1,13 @@
 """Evidence is what a metric says about one trial, checked."""
 
 import pytest
-from yard_study import component, finish, here, kinds, realised, todo
 
 from assay.artifacts.artifact import Block
 from assay.artifacts.desk import Desk
 from assay.artifacts.evidence import evidence
 from assay.artifacts.trial import trials
 from assay.core.question import Question
+from yard_study import component, finish, here, kinds, realised, todo
 
 
 def judged(metric, method="yard:Copy", environment="yard:Meadow"):
@@ -74,7 +74,7 @@ def test_a_metric_may_ask_the_method_again_and_gets_its_answers():
 
 def test_somebody_else_s_metric_draws_the_same_numbers_for_every_method():
     """Its numbers are the block's, not the run's."""
-    first, second = judged("yard:noisy_mean", "yard:Copy(k=0)"), judged("yard:noisy_mean", "yard:Copy(k=2)")
+    first, second = judged("strangers:noisy_mean", "yard:Copy(k=0)"), judged("strangers:noisy_mean", "yard:Copy(k=2)")
     memory = realised(first, second)
     noise = memory.arrays(first)["rows.value"]
     means = memory.arrays(second.trial)["attribution"].mean(axis=1)

@@ -1,12 +1,12 @@
 """A fit looks at the reference rows once, before any evaluated sample."""
 
 import pytest
-from yard_study import component, finish, here, kinds, realised
 
 from assay.artifacts.artifact import Block
 from assay.artifacts.fit import FitArtifact
 from assay.artifacts.trial import TrialArtifact
 from assay.core.question import Question
+from yard_study import component, finish, here, kinds, realised
 
 
 def fit_of(text, where=None, question=Question()):

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from yard_study import component, full, here
 
 from assay.artifacts.artifact import Block, blocks
 from assay.artifacts.component import Component
@@ -18,6 +17,7 @@ from assay.artifacts.score import ScoreArtifact
 from assay.artifacts.trial import TrialArtifact
 from assay.core.errors import SpecError
 from assay.core.question import Question
+from yard_study import component, full, here
 
 QUESTION = Question("logit", 1.0, "zero", "label")
 BLOCK = Block(0, 8)
@@ -85,7 +85,9 @@ def test_keys_are_digests():
 
 def test_the_seed_of_the_model_and_the_seed_of_the_data_are_not_mixed_up():
     left, right = all_keys(here("color_count", seed=1)), all_keys(here("color_count", data_seed=1))
-    assert not {left[name] for name in ("model", "data", "trial")} & {right[name] for name in ("model", "data", "trial")}
+    assert not {left[name] for name in ("model", "data", "trial")} & {
+        right[name] for name in ("model", "data", "trial")
+    }
 
 
 def test_a_new_format_is_new_keys_for_everybody(monkeypatch):
@@ -118,7 +120,11 @@ def test_a_score_is_made_again_when_the_rule_of_intervals_changes(name, monkeypa
 def test_kept_samples_depend_on_the_data_the_number_format_and_how_many():
     first = SamplesArtifact(HERE, 4).key
     assert first == SamplesArtifact(here("color_count", seed=9), 4).key
-    others = [(here("color_count"), 5), (here("color_count", data_seed=1), 4), (here("color_count", dtype="float64"), 4)]
+    others = [
+        (here("color_count"), 5),
+        (here("color_count", data_seed=1), 4),
+        (here("color_count", dtype="float64"), 4),
+    ]
     assert first not in {SamplesArtifact(*other).key for other in others}
 
 

@@ -1,7 +1,6 @@
 """A model is trained once, kept as arrays, and found again in the cache."""
 
 import pytest
-from yard_study import finish, here, kinds, realised
 
 from assay.artifacts.component import Component
 from assay.artifacts.place import place
@@ -9,6 +8,7 @@ from assay.artifacts.samples import SamplesArtifact
 from assay.core.machine import Machine
 from assay.execute.inline import Memory
 from assay.store.store import Store
+from yard_study import finish, here, kinds, realised
 
 
 def test_a_model_is_trained_and_then_used(study, store, yard):

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from yard_study import component, finish, here, kinds, realised
 
 from assay.artifacts.artifact import Block
 from assay.artifacts.evidence import evidence
 from assay.artifacts.trial import trials
 from assay.core.question import Question
+from yard_study import component, finish, here, kinds, realised
 
 ROWS = np.arange(12.0).reshape(4, 3)  # the reference rows of the yard
 

@@ -1,13 +1,13 @@
 """What a metric asks the model and no attribution changes is asked once for all methods."""
 
 import pytest
-from yard_study import component, finish, here, kinds, realised
 
 from assay.artifacts.artifact import Block
 from assay.artifacts.evidence import evidence
 from assay.artifacts.probe import ProbeArtifact
 from assay.artifacts.trial import trials
 from assay.core.question import Question
+from yard_study import component, finish, here, kinds, realised
 
 
 def probe(target=None, where=None, block=Block(0, 2)):

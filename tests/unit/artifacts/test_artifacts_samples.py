@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from yard_study import here, realised
-
 from assay.artifacts.samples import SamplesArtifact
+from yard_study import here, realised
 
 
 def test_gallery_samples_say_what_they_are():

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from yard_study import finish
 
 from assay.artifacts.desk import Desk
 from assay.core.evidence import Evidence
 from assay.core.records import Record
 from assay.execute.grid import grid
+from yard_study import finish
 
 
 def given(store, row, values):

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from yard_study import component, finish, here, kinds, realised
 
 from assay.artifacts.artifact import blocks
 from assay.artifacts.trial import trials
 from assay.core.question import Question
+from yard_study import component, finish, here, kinds, realised
 
 
 def asked(text, where=None, question=Question(), samples=4):

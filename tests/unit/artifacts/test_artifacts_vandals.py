@@ -4,9 +4,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-import vandals
-from yard_study import component, here, realised
 
+import vandals
 from assay.artifacts.artifact import Block
 from assay.artifacts.component import Component
 from assay.artifacts.desk import Desk
@@ -17,6 +16,7 @@ from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.execute.inline import Memory
 from assay.store.memory import MemoryStore
+from yard_study import component, here, realised
 
 BLOCKS = (Block(0, 2), Block(2, 4))
 OURS = ("gradient", "integrated_gradients(steps=4)")  # they work on the very model that is at hand
@@ -61,7 +61,11 @@ def same(artifact, left, right):
 @pytest.mark.parametrize("how", SPOILT)
 @pytest.mark.parametrize("text", [*METHODS, *METRICS])
 def test_what_a_vandal_spoils_is_its_own(text, how):
-    spoilt, (watched, alone), crowd = damage(text.format(how), here("vandals:Glasshouse")), witnesses(), Memory(Machine())
+    spoilt, (watched, alone), crowd = (
+        damage(text.format(how), here("vandals:Glasshouse")),
+        witnesses(),
+        Memory(Machine()),
+    )
     crowd.realise(spoilt)
     crowd.realise(watched)
     assert [artifact.kind for artifact in watched if not same(artifact, alone, crowd)] == []
@@ -115,14 +119,14 @@ def test_the_vandals_do_spoil_what_they_get():
         ("methods", "gradient", True),
         ("methods", "smoothed(of=gradient)", True),
         ("methods", "yard:Copy", False),
-        ("methods", "yard:noise", False),
-        ("methods", "yard:Saliency", False),
+        ("methods", "strangers:noise", False),
+        ("methods", "strangers:Saliency", False),
         ("methods", "smoothed(of=yard:Copy)", False),
-        ("methods", "absolute(of=pooled(of=yard:query_noise))", False),
+        ("methods", "absolute(of=pooled(of=strangers:query_noise))", False),
         ("methods", "yard:Around(of=gradient)", False),
         ("metrics", "deletion", True),
         ("metrics", "yard:Total", False),
-        ("metrics", "yard:noisy_mean", False),
+        ("metrics", "strangers:noisy_mean", False),
     ],
 )
 def test_somebody_else_s_code_gets_a_copy_of_the_model_and_ours_does_not(kind, text, ours):

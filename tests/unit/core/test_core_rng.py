@@ -155,7 +155,11 @@ streams = st.builds(
 def numbers(stream):
     """One draw of each kind."""
     shared = torch.rand(3, generator=stream.generator("purpose"))
-    return [*shared.tolist(), *stream.draws("purpose", (0, 5)).uniform(2).flatten().tolist(), stream.seed_for("purpose")]
+    return [
+        *shared.tolist(),
+        *stream.draws("purpose", (0, 5)).uniform(2).flatten().tolist(),
+        stream.seed_for("purpose"),
+    ]
 
 
 @quick

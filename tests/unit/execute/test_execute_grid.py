@@ -2,10 +2,9 @@
 
 import pickle
 
-from yard_study import small
-
 from assay.execute.grid import grid
 from assay.study.file import read
+from yard_study import small
 
 TABLE = {
     "seeds": [0, 5],

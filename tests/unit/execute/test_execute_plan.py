@@ -1,11 +1,11 @@
 """The plan is the study minus the store, in an order in which every need comes first."""
 
 import pytest
-from yard_study import finish, here, small, todo
 
 from assay.core.records import Record
 from assay.execute.grid import grid
 from assay.execute.plan import missing
+from yard_study import finish, here, small, todo
 
 FULL = {
     "environments": ["yard:Orchard"],

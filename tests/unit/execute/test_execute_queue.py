@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from yard_study import todo
 
 from assay.core.records import Record
 from assay.execute.plan import RANK
 from assay.execute.queue import Queue
 from assay.store.memory import MemoryStore
+from yard_study import todo
 
 FULL = {
     "environments": ["yard:Orchard"],

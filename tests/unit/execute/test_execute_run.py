@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from yard_study import todo
 
 from assay.artifacts.desk import Desk
 from assay.core.errors import AssayError
@@ -14,6 +13,7 @@ from assay.execute.inline import Inline
 from assay.execute.queue import Queue
 from assay.execute.run import run
 from assay.store.store import Store
+from yard_study import todo
 
 
 def scores(study, root):
@@ -41,7 +41,12 @@ def test_a_run_says_under_which_keys_everything_is(study, tmp_path):
     assert record.data["run"] == finished.run
     (cell,) = record.data["trials"]
     (gallery,) = record.data["gallery"]
-    named = [cell["fit"], gallery["key"], *(block["trial"] for block in cell["blocks"]), *cell["evidence"]["yard:Total"]]
+    named = [
+        cell["fit"],
+        gallery["key"],
+        *(block["trial"] for block in cell["blocks"]),
+        *cell["evidence"]["yard:Total"],
+    ]
     assert [store.get(key).kind for key in named] == ["fit", "samples", "trial", "trial", "evidence", "evidence"]
 
 
