@@ -64,16 +64,19 @@ def attribute(method: Method, query: Query) -> Tensor:
 
 
 def answer(method: Method, query: Query) -> Answer:
-    """The method's answer, checked; it works on copies, so that the next method sees what this one saw.
-
-    Reference rows are for ``fit`` alone.
-    """
-    setting = replace(query.setting, reference=None)
-    x, target, baseline = query.x.clone(), query.target.clone(), query.baseline.clone()
-    own = replace(query, setting=setting, x=x, target=target, baseline=baseline, remarks=Remarks())
-    attribution = check_attribution(method(own), query.x, query.setting.features)
-    notes = {text: min(count, len(x)) for text, count in own.remarks.notes.items()}
+    """The method's answer, checked; a copy, because a method may write its next answer into the same tensor."""
+    own = _copied(query)
+    attribution = check_attribution(method(own), query.x, query.setting.features).clone()
+    notes = {text: min(count, len(own.x)) for text, count in own.remarks.notes.items()}
     return Answer(attribution, notes, _resolution(own.remarks, attribution, query.setting.features))
+
+
+def _copied(query: Query) -> Query:
+    """What a method is asked with: copies, so that the next method sees what this one saw; no reference rows, which
+    are for ``fit`` alone."""
+    x, target, baseline = query.x.clone(), query.target.clone(), query.baseline.clone()
+    setting = replace(query.setting, reference=None)
+    return replace(query, setting=setting, x=x, target=target, baseline=baseline, remarks=Remarks())
 
 
 def _resolution(remarks: Remarks, attribution: Tensor, features: Features) -> Tensor | None:
@@ -95,7 +98,7 @@ def promise(method: Method, query: Query) -> Tensor | None:
     """What the attribution should add up to (B,), for methods that say so."""
     if not hasattr(method, "promised"):
         return None
-    return cast(Promising, method).promised(query).detach().double()
+    return cast(Promising, method).promised(_copied(query)).detach().double()
 
 
 def gap(attribution: Tensor, promised: Tensor) -> Tensor:

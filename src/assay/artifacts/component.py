@@ -52,12 +52,16 @@ class Component:
         if self.spec is None:
             return self.made
         built = build(self.kind, self.spec)
-        if Component(self.kind, self.spec).identity != self.identity:
+        self.check()
+        return built
+
+    def check(self) -> None:
+        """AssayError where what was planned, perhaps by another process, is not what is there after it was read."""
+        if self.spec is not None and Component(self.kind, self.spec).identity != self.identity:
             raise AssayError(
                 f"'{self.spec.name}' (code, weights, attributes of a model or data) was changed during the run, or is "
                 "not the same in every process: run the study again"
             )
-        return built
 
     @cached_property
     def files(self) -> dict[str, str]:

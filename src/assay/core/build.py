@@ -92,7 +92,7 @@ def _described(value: Any) -> Value:
         return value
     if is_dataclass(value) and not isinstance(value, type):
         return describe(value)
-    return numbers_digest(value) or _qualified(value)
+    return numbers_digest(value) or Spec(_qualified(value))  # a function as a study writes it, without quotes
 
 
 def _qualified(thing: Any) -> str:

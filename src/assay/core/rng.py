@@ -73,9 +73,9 @@ class Stream:
         seeds = (self.seed,) if self.data_seed is None else (self.seed, self.data_seed)
         return (self.role, self.component, self.environment, *seeds, *self.part)
 
-    def within(self, *part: str | int) -> Stream:
-        """The stream of a part of the work."""
-        return replace(self, part=(*self.part, *part))
+    def within(self, name: str, *part: str | int) -> Stream:
+        """The stream of a part of the work. It has a name first: a number could be taken for a data seed."""
+        return replace(self, part=(*self.part, name, *part))
 
     def before_samples(self) -> Stream:
         """The same component's stream where it sees the reference rows and no evaluated sample."""

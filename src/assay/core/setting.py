@@ -67,6 +67,10 @@ class Reference:
     x: Tensor
     label: Tensor
 
+    def copy(self) -> Reference:
+        """The same rows in tensors of their own."""
+        return Reference(self.x.clone(), self.label.clone())
+
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
@@ -109,12 +113,17 @@ class Setting:
         if reference is not None:
             reference = Reference(reference.x.to(device, dtype), reference.label.to(device))
         background = None if self.background is None else self.background.to(device, dtype)
-        mine = self.copied()  # Module.to works in place
+        mine = self._with_own_models()  # Module.to works in place
         sibling = None if mine.sibling is None else mine.sibling.to(device, dtype)
         model = mine.model.to(device, dtype)
         return replace(mine, model=model, sibling=sibling, background=background, reference=reference)
 
     def copied(self) -> Setting:
-        """The same with models that nobody else has."""
+        """The same with models, reference rows and background that nobody else has."""
+        reference = None if self.reference is None else self.reference.copy()
+        background = None if self.background is None else self.background.clone()
+        return replace(self._with_own_models(), reference=reference, background=background)
+
+    def _with_own_models(self) -> Setting:
         sibling = None if self.sibling is None else model_copy(self.sibling)
         return replace(self, model=model_copy(self.model), sibling=sibling)

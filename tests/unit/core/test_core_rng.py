@@ -2,6 +2,7 @@
 
 import hashlib
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core.records import canonical, digest
-from assay.core.rng import Draws, generator, seed_of
+from assay.core.rng import Draws, Stream, generator, seed_of
 
 quick = settings(max_examples=50, deadline=None, derandomize=True)
 keys = st.lists(st.integers(-5, 5) | st.text(max_size=3), max_size=4).map(tuple)
@@ -133,3 +134,97 @@ def test_the_canonical_text_is_what_it_was():
 def test_what_is_no_number_has_no_digest(value):
     with pytest.raises(ValueError):
         digest(value)
+
+
+# Streams of components.
+
+STREAM = Stream("method", "smoothed(samples=4)", "color_count", 3, 7)
+names = st.sampled_from(["", "a", "b"])
+parts = st.tuples(names) | st.tuples(names, st.integers(0, 2))  # they begin with a name
+streams = st.builds(
+    Stream,
+    st.sampled_from(["method", "metric", "fit"]),
+    names,
+    names,
+    st.integers(0, 2),
+    st.none() | st.integers(0, 2),
+    st.just(()) | parts,
+)
+
+
+def numbers(stream):
+    """One draw of each kind."""
+    shared = torch.rand(3, generator=stream.generator("purpose"))
+    return [
+        *shared.tolist(),
+        *stream.draws("purpose", (0, 5)).uniform(2).flatten().tolist(),
+        stream.seed_for("purpose"),
+    ]
+
+
+@quick
+@given(streams, streams)
+def test_equal_fields_give_equal_numbers_and_different_fields_different_ones(left, right):
+    assert numbers(left) == numbers(replace(left))
+    same = left == right
+    assert (numbers(left) == numbers(right)) is same
+    assert (left.seed_for("purpose") == right.seed_for("purpose")) is same
+    assert bool(set(numbers(left)) & set(numbers(right))) is same
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(STREAM, role="metric"),
+        replace(STREAM, component="smoothed(samples=5)"),
+        replace(STREAM, environment="pixel_count"),
+        replace(STREAM, seed=4),
+        replace(STREAM, data_seed=8),
+        replace(STREAM, seed=7, data_seed=3),
+        STREAM.before_samples(),
+        STREAM.for_fit(),
+        STREAM.within("copy", 0),
+    ],
+)
+def test_every_field_counts(other):
+    assert not set(numbers(STREAM)) & set(numbers(other))
+
+
+@quick
+@given(streams)
+def test_what_sees_no_evaluated_sample_draws_the_same_for_every_data_seed(stream):
+    other = replace(stream, data_seed=9)
+    assert stream.before_samples() == other.before_samples()
+    assert stream.before_samples().data_seed is None
+    assert numbers(stream.before_samples()) == numbers(other.before_samples())
+    assert stream.for_fit() == other.for_fit() == replace(stream.before_samples(), role="fit")
+    assert stream.for_fit().for_fit() == stream.for_fit()
+
+
+@quick
+@given(streams, parts, parts)
+def test_parts_of_the_work_have_streams_of_their_own(stream, left, right):
+    assert (numbers(stream.within(*left)) == numbers(stream.within(*right))) is (left == right)
+    assert stream.within(*left).within(*right) == stream.within(*left, *right)
+    assert stream.within(*left).for_fit().part == (*stream.part, *left)  # one part's fit is not another's
+
+
+def test_a_stream_is_its_key():
+    """What the numbers of all results rest on, kept as it was."""
+    assert STREAM.key == ("method", "smoothed(samples=4)", "color_count", 3, 7)
+    assert STREAM.for_fit().key == ("fit", "smoothed(samples=4)", "color_count", 3)
+    assert STREAM.within("copy", 2).key == ("method", "smoothed(samples=4)", "color_count", 3, 7, "copy", 2)
+    assert STREAM.seed_for("noise") == seed_of(*STREAM.key, "noise")
+    assert torch.equal(
+        torch.rand(4, generator=STREAM.generator("noise")), torch.rand(4, generator=generator(*STREAM.key, "noise"))
+    )
+
+
+@quick
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=6, unique=True), st.data())
+def test_a_sample_draws_the_same_whatever_block_it_is_in(indices, data):
+    part = data.draw(st.lists(st.sampled_from(indices), min_size=1, unique=True))
+    at = [indices.index(index) for index in part]
+    whole, some = STREAM.draws("noise", indices).normal(3), STREAM.draws("noise", part).normal(3)
+    assert torch.equal(whole[at], some)
+    assert not torch.equal(whole, STREAM.draws("other", indices).normal(3))

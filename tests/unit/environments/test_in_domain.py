@@ -14,6 +14,8 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
+from assay.artifacts.component import Component
+from assay.artifacts.place import place
 from assay.core.build import build, describe
 from assay.core.errors import SpecError
 from assay.core.protocols import Environment, Trained
@@ -31,7 +33,6 @@ from assay.environments.tabular_rule import TabularRule
 from assay.execute.run import run
 from assay.store.store import Store
 from assay.study.file import read
-from assay.study.keys import Place
 
 TINY = InDomain.tiny()
 TABLE = InDomain(TabularRule.tiny(), epochs=5, batch=40, step=2)
@@ -230,9 +231,10 @@ def test_it_is_written_with_the_environment_inside() -> None:
 
 
 def test_a_key_follows_the_environment_inside() -> None:
-    places = [WRITTEN, WRITTEN.replace("width=4", "width=8"), WRITTEN.replace("epochs=1)", "epochs=2)")]
-    keys = {Place(resolve("environments", Spec.parse(text)), 0, 0).setting for text in places}
-    assert len(keys) == 3
+    written = [WRITTEN, WRITTEN.replace("width=4", "width=8"), WRITTEN.replace("epochs=1)", "epochs=2)")]
+    places = [place(Component("environments", resolve("environments", Spec.parse(text))), 0, 0) for text in written]
+    assert len({found.model.key for found in places}) == 3
+    assert len({found.data_key for found in places}) == 3
 
 
 def test_a_study_scores_both_models_and_what_lies_between_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,3 +146,12 @@ def test_a_training_that_was_stopped_gives_the_model_of_one_that_was_not(folder,
         part: array.tobytes() for part, array in whole.items()
     }
     assert list((folder.parent / "trainings").iterdir()) == []
+
+
+@pytest.mark.parametrize("damage", [b"", b"0" * 64, b"\xff\xfe"])
+def test_a_damaged_checksum_only_costs_time(folder, damage):
+    counted = []
+    fetch(KEY, train(counted, {"a": np.arange(3.0)}))
+    (folder / f"{KEY}.sha256").write_bytes(damage)
+    assert fetch(KEY, train(counted, {"a": np.arange(3.0)}))["a"].tolist() == [0, 1, 2]
+    assert counted == [1, 1]

@@ -1,18 +1,11 @@
 """The plan is the study minus the store, in an order in which every need comes first."""
 
-from dataclasses import replace
-
 import pytest
 
-from assay.core.question import Question
 from assay.core.records import Record
-from assay.core.registry import resolve
-from assay.core.spec import Spec
-from assay.execute.inline import Inline
-from assay.execute.jobs import FitJob, Judging, ModelJob, ProbeJob, SamplesJob, TrialJob
-from assay.execute.plan import _fits, plan
-from assay.execute.queue import Queue
-from assay.study import grid
+from assay.execute.grid import grid
+from assay.execute.plan import missing
+from yard_study import finish, here, small, todo
 
 FULL = {
     "environments": ["yard:Orchard"],
@@ -23,235 +16,117 @@ FULL = {
 }
 
 
-def ok(store, *pairs):
-    for kind, key in pairs:
-        store.put(Record(kind, key, "ok"))
+def put(store, *artifacts, status="ok"):
+    """Say of these artifacts that they ended so, without arrays."""
+    for artifact in artifacts:
+        store.put(Record(artifact.kind, artifact.key, status))
 
 
-def makes(found):
-    return [made for job in found.jobs for made in job.makes]
-
-
-def wanted(of):
-    """The keys of all trials and all evidence of a study."""
-    trials, evidence = set(), set()
-    for cell in grid.cells(of):
-        for block in cell.blocks:
-            trials.add(cell.trial(block))
-            evidence |= {cell.evidence(metric, block) for metric in grid.metrics(of, cell.environment)}
-    return trials, evidence
+def of_kind(found, *kinds):
+    return [artifact for artifact in found.artifacts if artifact.kind in kinds]
 
 
 def test_a_fresh_store_needs_everything_once(study, store):
-    found = plan(study(**FULL), store)
+    found = todo(study(**FULL), store)
     # two seeds: 2 models, 2 fits of one method, 2 probes each, 2 methods x 2 blocks each; samples of the first seed
-    assert found.counts() == {"model": 2, "samples": 1, "fit": 2, "probe": 4, "trial": 8}
+    counts = {"model": 2, "samples": 1, "fit": 2, "probe": 4, "trial": 8, "evidence": 16, "score": 4}
+    assert found.counts() == counts
+    assert found.total == sum(counts.values())
     assert (found.trials, found.reused) == (8, 0)
-    made = [key for _, key in makes(found)]
-    assert len(set(made)) == len(made)
-    trials, evidence = wanted(study(**FULL))
-    assert trials | evidence <= set(made)
+    keys = [artifact.key for artifact in found.artifacts]
+    assert len(set(keys)) == len(keys)
+    assert {artifact.key for artifact in grid(study(**FULL)).wanted} <= set(keys)
 
 
 def test_needs_come_before_those_who_need_them(study, store):
     known = set()
-    for job in plan(study(**FULL), store).jobs:
-        assert set(job.needs) <= known
-        known |= {key for _, key in job.makes}
+    for artifact in todo(study(**FULL), store).artifacts:
+        assert {need.key for need in artifact.needs} <= known
+        known.add(artifact.key)
 
 
 def test_nothing_is_trained_fitted_or_probed_for_those_who_do_not_need_it(study, store):
-    found = plan(study(), store)
-    assert found.counts() == {"trial": 2}
-    assert all(job.needs == () for job in found.jobs)
+    found = todo(study(), store)
+    assert found.counts() == {"trial": 2, "evidence": 2, "score": 1}
+    assert all(trial.needs == () for trial in of_kind(found, "trial"))
 
 
 def test_a_finished_study_needs_nothing(study, store):
-    ok(store, *makes(plan(study(**FULL), store)))
-    found = plan(study(**FULL), store)
-    assert (found.jobs, found.trials, found.reused) == ((), 8, 8)
+    put(store, *todo(study(**FULL), store).artifacts)
+    found = todo(study(**FULL), store)
+    assert (found.artifacts, found.trials, found.reused) == ((), 8, 8)
 
 
 def test_a_partly_finished_study_needs_the_rest(study, store):
-    fresh = plan(study(**FULL), store)
-    first, *others = [job for job in fresh.jobs if isinstance(job, TrialJob)]
-    ok(store, *(made for job in fresh.jobs if not isinstance(job, TrialJob) for made in job.makes), *first.makes)
-    found = plan(study(**FULL), store)
-    assert list(found.jobs) == others
+    fresh = todo(study(**FULL), store)
+    first, *others = of_kind(fresh, "trial")
+    put(store, *of_kind(fresh, "model", "samples", "fit", "probe"), first)
+    put(store, *(found for found in of_kind(fresh, "evidence") if found.trial.key == first.key))
+    found = todo(study(**FULL), store)
+    assert [trial.key for trial in of_kind(found, "trial")] == [trial.key for trial in others]
+    assert found.counts() == {"trial": 7, "evidence": 14, "score": 4}
     assert found.reused == 1
 
 
 def test_a_known_trial_is_only_judged_by_what_is_missing(study, store):
-    fresh = plan(study(metrics=["yard:Total", "yard:Picky"]), store)
-    trial, total, _picky = fresh.jobs[0].makes
-    ok(store, trial, total)
-    first = plan(study(metrics=["yard:Total", "yard:Picky"]), store).jobs[0]
-    assert first.known
-    assert [judging.metric.name for judging in first.judgings] == ["yard:Picky"]
-    assert first.needs == (trial[1],)
-    assert [kind for kind, _ in first.makes] == ["evidence"]
+    more = study(metrics=["yard:Total", "yard:Picky"])
+    put(store, *todo(study(), store).artifacts)
+    found = todo(more, store)
+    assert found.counts() == {"evidence": 2, "score": 1}
+    assert {str(evidence.metric) for evidence in of_kind(found, "evidence")} == {"yard:Picky(below=2)"}
+    assert (found.trials, found.reused) == (2, 0)
 
 
 def test_a_known_trial_is_not_fitted_again(study, store):
-    fresh = plan(study(methods=["yard:Fits"]), store)
-    ok(store, *(made for job in fresh.jobs if isinstance(job, TrialJob) for made in job.makes))
-    assert plan(study(methods=["yard:Fits"]), store).jobs == ()
-    more = plan(study(methods=["yard:Fits"], metrics=["yard:Total", "yard:Picky"]), store)
-    assert more.counts() == {"judging": 2}
+    """For a metric that does not ask the method again; one that may ask needs the fit."""
+    fresh = todo(study(methods=["yard:Fits"]), store)
+    put(store, *of_kind(fresh, "trial", "evidence", "score"))
+    assert todo(study(methods=["yard:Fits"]), store).artifacts == ()
+    calm = todo(study(methods=["yard:Fits"], metrics=["yard:Total", "yard:Calm"]), store)
+    assert calm.counts() == {"evidence": 2, "score": 1}
+    may_ask = todo(study(methods=["yard:Fits"], metrics=["yard:Total", "yard:Picky"]), store)
+    assert may_ask.counts() == {"fit": 1, "evidence": 2, "score": 1}
 
 
 def test_a_skipped_trial_is_an_answer_and_a_failed_one_is_tried_again(study, store):
-    first, second = (job.key for job in plan(study(), store).jobs)
-    store.put(Record("trial", first, "skipped", reason="no"))
-    store.put(Record("trial", second, "failed", reason="oh"))
-    found = plan(study(), store)
-    assert [job.key for job in found.jobs] == [second]
+    fresh = todo(study(), store)
+    (first, second), (judged, unjudged) = of_kind(fresh, "trial"), of_kind(fresh, "evidence")
+    put(store, first, judged, status="skipped")
+    put(store, second, unjudged, *of_kind(fresh, "score"), status="failed")
+    found = todo(study(), store)
+    assert [artifact.key for artifact in found.artifacts] == [second.key, unjudged.key, grid(study()).rows[0].score.key]
     assert (found.trials, found.reused) == (2, 1)
-    assert not found.jobs[0].known
 
 
 def test_failed_evidence_is_judged_again_and_skipped_evidence_is_not(study, store):
-    jobs = plan(study(), store).jobs
-    ok(store, *(made for job in jobs for made in job.makes if made[0] == "trial"))
-    store.put(Record("evidence", jobs[0].judgings[0].key, "failed", reason="oh"))
-    store.put(Record("evidence", jobs[1].judgings[0].key, "skipped", reason="no"))
-    (left,) = plan(study(), store).jobs
-    assert (left.key, left.known) == (jobs[0].key, True)
+    fresh = todo(study(), store)
+    first, second = of_kind(fresh, "evidence")
+    put(store, *of_kind(fresh, "trial"))
+    put(store, first, *of_kind(fresh, "score"), status="failed")
+    put(store, second, status="skipped")
+    assert [found.key for found in todo(study(), store).artifacts] == [first.key, grid(study()).rows[0].score.key]
 
 
-@pytest.mark.parametrize(
-    ("kind", "status", "again"), [("model", "failed", 1), ("model", "skipped", 0), ("model", "ok", 0)]
-)
-def test_a_failed_model_is_trained_again(study, store, kind, status, again):
+@pytest.mark.parametrize(("status", "again"), [("failed", 1), ("skipped", 0), ("ok", 0)])
+def test_a_failed_model_is_trained_again(study, store, status, again):
     orchard = study(environments=["yard:Orchard"])
-    (job,) = [job for job in plan(orchard, store).jobs if isinstance(job, ModelJob)]
-    store.put(Record(kind, job.key, status))
-    assert plan(orchard, store).counts().get("model", 0) == again
+    put(store, *of_kind(todo(orchard, store), "model"), status=status)
+    assert todo(orchard, store).counts().get("model", 0) == again
 
 
 def test_more_samples_keep_what_is_there(study, store):
-    ok(store, *makes(plan(study(samples=2), store)))
-    found = plan(study(samples=6), store)
-    assert [job.block.start for job in found.jobs] == [2, 4]
+    put(store, *todo(study(samples=2), store).artifacts)
+    found = todo(study(samples=6), store)
+    assert [trial.block.start for trial in of_kind(found, "trial")] == [2, 4]
+    assert found.counts() == {"trial": 2, "evidence": 2, "score": 1}
     assert (found.trials, found.reused) == (3, 1)
 
 
-def test_two_labels_for_one_thing_are_one_job(study, store):
+def test_two_labels_for_one_thing_are_computed_once(study, store):
     twice = study(methods=["yard:Copy", {"use": "yard:Copy(k=1.0)", "label": "again"}])
-    found = plan(twice, store)
-    assert found.counts() == {"trial": 2}
+    found = todo(twice, store)
+    assert found.counts() == {"trial": 2, "evidence": 2, "score": 1}
     assert found.trials == 4
-
-
-def test_a_probe_is_shared_by_methods_and_asked_for_each_target(study, store):
-    methods = ["yard:Copy", "yard:Fits", {"use": "yard:Copy", "label": "p", "question": {"target": "predicted"}}]
-    found = plan(study(methods=methods, metrics=["yard:Probes"]), store)
-    probes = [job for job in found.jobs if isinstance(job, ProbeJob)]
-    assert sorted((job.block.start, str(job.question.target)) for job in probes) == [
-        (0, "None"),
-        (0, "predicted"),
-        (2, "None"),
-        (2, "predicted"),
-    ]
-
-
-def test_methods_and_metrics_stay_where_they_belong(study, store):
-    found = plan(
-        study(
-            environments=["yard:Meadow", "yard:Orchard"],
-            methods=["yard:Copy", {"use": "yard:Fits", "only": ["yard:Orchard"]}],
-            metrics=["yard:Total", {"use": "yard:Probes", "only": ["yard:Meadow"]}],
-        ),
-        store,
-    )
-    jobs = [job for job in found.jobs if isinstance(job, TrialJob)]
-    seen = {(job.place.environment.name, job.method.name, tuple(j.metric.name for j in job.judgings)) for job in jobs}
-    assert seen == {
-        ("yard:Meadow", "yard:Copy", ("yard:Total", "yard:Probes")),
-        ("yard:Orchard", "yard:Copy", ("yard:Total",)),
-        ("yard:Orchard", "yard:Fits", ("yard:Total",)),
-    }
-
-
-def test_the_gallery_asks_for_samples_of_the_first_seed(study, store):
-    (job,) = [job for job in plan(study(gallery=3, seeds=[4, 5]), store).jobs if isinstance(job, SamplesJob)]
-    assert (job.count, job.place.data_seed) == (3, 4)
-    ok(store, ("samples", job.key))
-    assert "samples" not in plan(study(gallery=3, seeds=[4, 5]), store).counts()
-
-
-def test_another_number_format_is_another_study(study, store):
-    ok(store, *makes(plan(study(), store)))
-    assert plan(study(), store, "float64").counts() == {"trial": 2}
-
-
-# Jobs.
-
-
-def trial_job(count=3):
-    judgings = tuple(Judging(f"e{index}", Spec("m"), "p" if index == 1 else "") for index in range(count))
-    place = next(iter_places())
-    return TrialJob("t", place, "model", Spec("a"), Question(), "fit", place_block(), judgings)
-
-
-def iter_places():
-    from assay.study.keys import Place
-
-    yield Place(Spec("e"), 0, 0)
-
-
-def place_block():
-    from assay.study.keys import Block
-
-    return Block(0, 2)
-
-
-def test_a_trial_needs_its_model_its_fit_and_its_probes_and_itself_when_it_is_known():
-    job = trial_job()
-    assert job.needs == ("model", "fit", "p")
-    assert replace(job, known=True).needs == ("model", "fit", "p", "t")
-    assert [key for _, key in job.makes] == ["t", "e0", "e1", "e2"]
-    assert [key for _, key in replace(job, known=True).makes] == ["e0", "e1", "e2"]
-
-
-def test_what_is_left_of_a_trial_is_what_was_not_judged():
-    job = trial_job()
-    left = job.without({"t", "e0"})
-    assert left.known
-    assert [judging.key for judging in left.judgings] == ["e1", "e2"]
-    assert job.without({"t", "e0", "e1", "e2"}) is None
-    assert job.without(set()) is None  # the trial itself went down
-
-
-# What has something to fit.
-
-
-def full(text):
-    return resolve("methods", Spec.parse(text))
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("gradient", False),
-        ("agop", True),
-        ("smoothed(of=agop)", True),
-        ("smoothed(of=gradient)", False),
-        ("absolute(of=pooled(of=agop))", True),
-        ("yard:Fits", True),
-        ("yard:Copy", False),
-        ("yard:Both(of=(agop, gradient))", True),
-    ],
-)
-def test_a_method_is_fitted_when_it_or_what_is_inside_fits(text, expected):
-    assert _fits(full(text)) is expected
-
-
-# Faults.
-
-
-def test_a_combinator_that_fits_itself_is_fitted():
-    assert _fits(full("yard:Around(of=gradient)"))
 
 
 def test_two_labels_of_one_environment_keep_the_metrics_of_both(study, store):
@@ -259,80 +134,106 @@ def test_two_labels_of_one_environment_keep_the_metrics_of_both(study, store):
         environments=[{"use": "yard:Meadow", "label": "A"}, {"use": "yard:Meadow", "label": "B"}],
         metrics=[{"use": "yard:Total", "only": ["A"]}, {"use": "yard:Picky", "only": ["B"]}],
     )
-    _, evidence = wanted(double)
-    assert evidence <= {key for _, key in makes(plan(double, store))}
+    found = todo(double, store)
+    assert found.counts() == {"trial": 2, "evidence": 4, "score": 2}
+    assert {artifact.key for artifact in grid(double).wanted} <= {artifact.key for artifact in found.artifacts}
 
 
-def test_a_trial_without_its_arrays_is_computed_again(study, store):
-    for record in Inline().run(plan(study(), store).jobs, store):
-        store.put(record)
-    gone = store.records("trial")[0]
-    store.arrays.path(gone.arrays).unlink()
-    more = plan(study(metrics=["yard:Total", "yard:Picky"]), store)
-    assert {job.key: job.known for job in more.jobs}[gone.key] is False
+def test_a_probe_is_shared_by_methods_and_asked_for_each_target(study, store):
+    methods = ["yard:Copy", "yard:Fits", {"use": "yard:Copy", "label": "p", "question": {"target": "predicted"}}]
+    found = todo(study(methods=methods, metrics=["yard:Probes"]), store)
+    assert sorted((probe.block.start, str(probe.target)) for probe in of_kind(found, "probe")) == [
+        (0, "None"),
+        (0, "predicted"),
+        (2, "None"),
+        (2, "predicted"),
+    ]
 
 
-# The queue.
+def test_a_preparation_is_made_once_for_each_method(study, store):
+    found = todo(study(methods=["yard:Copy", "yard:Fits"], metrics=["yard:Prepares"]), store)
+    assert sorted(str(one.trial.method) for one in of_kind(found, "prepared")) == ["yard:Copy(k=1.0)", "yard:Fits"]
+    assert len(of_kind(found, "trial")) == 4
 
 
-def test_a_job_starts_when_its_needs_are_known_and_gets_them(study, store):
-    jobs = plan(study(**FULL), store).jobs
-    queue = Queue(jobs, store)
-    order = []
-    while (found := queue.next()) is not None:
-        job, records = found
-        assert set(records) == set(job.needs)
-        order.append(job)
-        for kind, key in job.makes:
-            queue.learn(Record(kind, key, "ok"))
-    assert not queue
-    assert sorted(job.key for job in order) == sorted(job.key for job in jobs)
+def test_methods_and_metrics_stay_where_they_belong(study, store):
+    found = todo(
+        study(
+            environments=["yard:Meadow", "yard:Orchard"],
+            methods=["yard:Copy", {"use": "yard:Fits", "only": ["yard:Orchard"]}],
+            metrics=["yard:Total", {"use": "yard:Probes", "only": ["yard:Meadow"]}],
+        ),
+        store,
+    )
+    judged = of_kind(found, "evidence")
+    assert {
+        (one.trial.place.environment.spec.name, one.trial.method.spec.name, one.metric.spec.name) for one in judged
+    } == {
+        ("yard:Meadow", "yard:Copy", "yard:Total"),
+        ("yard:Meadow", "yard:Copy", "yard:Probes"),
+        ("yard:Orchard", "yard:Copy", "yard:Total"),
+        ("yard:Orchard", "yard:Fits", "yard:Total"),
+    }
 
 
-def test_jobs_that_wait_let_others_pass(study, store):
-    queue = Queue(plan(study(**FULL), store).jobs, store)
-    first, _ = queue.next()
-    second, _ = queue.next()
-    assert isinstance(first, ModelJob)
-    assert isinstance(second, ModelJob)
-    assert queue.next() is None  # everything else needs a model
-    assert queue
-    queue.learn(Record("model", first.key, "ok"))
-    third, records = queue.next()
-    assert isinstance(third, SamplesJob | FitJob | ProbeJob)
-    assert records == {first.key: Record("model", first.key, "ok")}
+def test_the_gallery_asks_for_samples_of_the_first_seed(study, store):
+    asked = study(gallery=3, seeds=[4, 5])
+    (kept,) = of_kind(todo(asked, store), "samples")
+    assert (kept.count, kept.place.data_seed) == (3, 4)
+    put(store, kept)
+    assert "samples" not in todo(asked, store).counts()
 
 
-def test_a_queue_takes_from_the_store_what_no_job_makes(study, store):
-    fresh = plan(study(**FULL), store)
-    model = next(job for job in fresh.jobs if isinstance(job, ModelJob))
-    ok(store, ("model", model.key))
-    queue = Queue(plan(study(**FULL), store).jobs, store)
-    assert queue.records == {model.key: store.get(model.key)}
+def test_another_number_format_is_another_study(study, store):
+    put(store, *todo(study(), store).artifacts)
+    assert todo(study(), store, "float64").counts() == {"trial": 2, "evidence": 2, "score": 1}
 
 
-def test_a_queue_keeps_only_what_somebody_needs(study, store):
-    queue = Queue(plan(study(**FULL), store).jobs, store)
-    queue.learn(Record("evidence", "nobody needs this", "ok"))
-    assert queue.records == {}
+# Arrays that are gone or damaged.
 
 
-def test_what_is_put_back_comes_first_and_may_need_more(study, store):
-    queue = Queue(plan(study(samples=6), store).jobs, store)
-    job, _ = queue.next()
-    rest = replace(job, known=True)
-    queue.again(rest)
-    passing, _ = queue.next()
-    assert passing.block.start == 2  # the rest needs its own trial, which is not known yet
-    queue.learn(Record("trial", job.key, "ok"))
-    found, records = queue.next()
-    assert found == rest
-    assert list(records) == [job.key]
+def damage(store, record, how):
+    path = store.arrays.path(record.arrays)
+    path.unlink() if how == "gone" else path.write_bytes(b"rubbish")
 
 
-def test_a_failed_need_is_known_too(study, store):
-    queue = Queue(plan(study(environments=["yard:Orchard"]), store).jobs, store)
-    model, _ = queue.next()
-    queue.learn(Record("model", model.key, "failed", reason="oh"))
-    _, records = queue.next()
-    assert records[model.key].status == "failed"
+@pytest.mark.parametrize("how", ["gone", "damaged"])
+def test_a_trial_whose_arrays_are_needed_and_cannot_be_read_is_computed_again(study, store, how):
+    finish(study(), store)
+    lost = store.records("trial")[0]
+    damage(store, lost, how)
+    more = study(metrics=["yard:Total", "yard:Picky"])
+    assert [trial.key for trial in of_kind(todo(more, store), "trial")] == [lost.key]
+    assert {record.status for record in finish(more, store)} == {"ok"}
+    assert store.has(lost.key, sound=True)
+
+
+@pytest.mark.parametrize("how", ["gone", "damaged"])
+def test_evidence_that_a_new_score_needs_and_cannot_be_read_is_computed_again(study, store, how):
+    finish(study(), store)
+    lost = store.records("evidence")[0]
+    damage(store, lost, how)
+    again = finish(study(samples=3), store)
+    assert [(record.kind, record.status) for record in again] == [("evidence", "ok"), ("score", "ok")]
+    assert again[0].result == lost.result
+
+
+def test_a_model_whose_arrays_are_gone_is_made_again_for_those_who_need_it(study, store):
+    orchard = study(environments=["yard:Orchard"])
+    finish(orchard, store)
+    damage(store, store.records("model")[0], "gone")
+    assert todo(orchard, store).artifacts == ()  # everything wanted is there, and nobody reads the model
+    assert todo(study(environments=["yard:Orchard"], samples=6), store).counts()["model"] == 1
+
+
+def test_what_is_wanted_may_be_any_artifact(store):
+    """Not only those of a study: a place's model alone, for example."""
+    model = here("yard:Orchard").model
+    assert missing([model], store) == [model]
+    assert missing([model, model], store) == [model]
+
+
+def test_a_study_that_is_read_again_is_planned_alike(study, store):
+    """Nothing in a key or an order depends on an object's place in memory."""
+    first, second = (todo(small(**FULL), store).artifacts for _ in range(2))
+    assert [artifact.key for artifact in first] == [artifact.key for artifact in second]

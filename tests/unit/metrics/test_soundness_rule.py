@@ -7,9 +7,9 @@ from itertools import permutations
 import numpy as np
 import torch
 
+from assay.artifacts.score import reduced
 from assay.core.evidence import Score
 from assay.core.trial import Trial
-from assay.execute.summary import _reduced
 from assay.kit.expansion import by_halves, claimed_soundness
 from assay.metrics._soco_rule import Rule, first_reaching
 from assay.metrics._soco_sets import by_segments
@@ -78,7 +78,7 @@ def test_a_level_is_read_where_it_is_first_reached_though_accuracy_falls_again()
 def test_accuracy_is_what_the_curve_is_drawn_over() -> None:
     metric = Soundness(canvas="zero", steps=9)
     found = [metric(Trial(predicted(image_scene(12, seed=seed)), numbers(seed, 12, 6, 6))) for seed in (1, 2)]
-    made = _reduced(found, metric.reduce, interval(found, metric.reduce))
+    made = reduced(found, metric.reduce, interval(found, metric.reduce))
     expected = np.mean([evidence["correct"].mean(axis=0) for evidence in found], axis=0)
     np.testing.assert_allclose(made.arrays["axis"], expected, rtol=1e-12)
     assert made.arrays["curve"].shape == expected.shape

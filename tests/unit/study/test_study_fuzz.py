@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.core.errors import StudyError
 from assay.core.spec import Spec
-from assay.study import grid
+from assay.execute.grid import grid
 from assay.study.file import read
 
 fuzz = settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -88,11 +88,9 @@ def check(table):
         study = read(table, "fuzzed")
     except StudyError:
         return
-    for cell in grid.cells(study):
-        block = cell.blocks[0]
-        assert len(cell.trial(block)) == len(cell.fit()) == 64
-        for metric in grid.metrics(study, cell.environment):
-            assert len(cell.evidence(metric, block)) == len(cell.probe(metric, block)) == 64
+    for artifact in grid(study).wanted:
+        assert len(artifact.key) == 64
+        assert all(len(need.key) == 64 for need in artifact.needs)
     study.to_json()
 
 

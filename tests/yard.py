@@ -1,7 +1,7 @@
 """Small components for tests of execution. Each does one thing, some of them the wrong one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -71,6 +71,17 @@ class Field:
 
 
 @dataclass(frozen=True)
+class Desert:
+    """An environment without reference rows."""
+
+    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        return replace(_setting(WEIGHT), reference=None)
+
+    def sample(self, indices: Sequence[int], seed: int) -> Samples:
+        return _samples(indices, seed)
+
+
+@dataclass(frozen=True)
 class Orchard:
     """An environment whose model is trained; the weights lie in memory as a transposed view."""
 
@@ -108,6 +119,17 @@ class Fits:
 
     def __call__(self, query: Query) -> Tensor:
         return query.x - query.fitted["mean"]
+
+
+@dataclass(frozen=True)
+class DrawsFit:
+    """A method whose fit draws."""
+
+    def fit(self, query: Query) -> dict[str, Tensor]:
+        return {"random": torch.rand(3, generator=query.generator("fit")), "each": query.draws("each").uniform(2)}
+
+    def __call__(self, query: Query) -> Tensor:
+        return query.x * query.fitted["random"]
 
 
 @dataclass(frozen=True)
@@ -174,6 +196,25 @@ class Hungry:
 
 
 @dataclass(frozen=True)
+class HungryMetric:
+    """A metric whose probe and whose judgement need a small memory budget."""
+
+    most: int = 1048576
+
+    def probe(self, scene: Scene) -> dict[str, Tensor]:
+        return {"score": self._fed(scene).ask().score(scene.samples.x)}
+
+    def __call__(self, trial: Trial) -> Evidence:
+        self._fed(trial.scene)
+        return Evidence({"value": trial.map.sum(dim=1).numpy()})
+
+    def _fed(self, scene: Scene) -> Scene:
+        if scene.machine.memory > self.most:
+            raise MemoryError
+        return scene
+
+
+@dataclass(frozen=True)
 class Total:
     """The sum of the attribution."""
 
@@ -184,11 +225,56 @@ class Total:
 
 
 @dataclass(frozen=True)
+class Calm:
+    """A metric that says that it asks nobody again."""
+
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def __call__(self, trial: Trial) -> Evidence:
+        return Evidence({"value": trial.map.sum(dim=1).numpy()})
+
+
+@dataclass(frozen=True)
+class AsksAgain:
+    """How far the method's second answer is from its first."""
+
+    def __call__(self, trial: Trial) -> Evidence:
+        scene = trial.scene
+        again = trial.explain(scene.samples.x, scene.target, scene.setting)
+        return Evidence({"value": (again - trial.attribution).abs().sum(dim=1).numpy()})
+
+
+@dataclass(frozen=True)
 class Prepares:
     """A metric with work to do once per method."""
 
     def prepare(self, trial: Trial) -> dict[str, Tensor]:
         return {}
+
+    def __call__(self, trial: Trial) -> Evidence:
+        return Evidence({"value": trial.map.sum(dim=1).numpy()})
+
+
+@dataclass(frozen=True)
+class DrawsFirst:
+    """A metric that prepares random numbers, and what it saw while it did."""
+
+    def prepare(self, trial: Trial) -> dict[str, Tensor]:
+        random = torch.rand(3, generator=trial.scene.generator("prepare"))
+        return {"random": random, "map": trial.map, "x": trial.scene.samples.x}
+
+    def __call__(self, trial: Trial) -> Evidence:
+        return Evidence({"value": trial.map.sum(dim=1).numpy() + float(trial.prepared["map"].sum())})
+
+
+@dataclass(frozen=True)
+class BadProbe:
+    """A metric whose probe breaks or does not apply."""
+
+    skips: bool = False
+
+    def probe(self, scene: Scene) -> dict[str, Tensor]:
+        raise NotApplicable("needs a well") if self.skips else RuntimeError("the bucket leaks")
 
     def __call__(self, trial: Trial) -> Evidence:
         return Evidence({"value": trial.map.sum(dim=1).numpy()})

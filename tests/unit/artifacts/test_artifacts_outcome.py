@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from assay.artifacts.outcome import Blocked, Made, outcome, require
+from assay.artifacts.artifact import Made
+from assay.artifacts.outcome import Blocked, outcome
 from assay.core.errors import NotApplicable
 from assay.core.records import Record
 
@@ -75,13 +76,18 @@ def test_an_input_that_failed_fails_and_says_which():
     assert record.traceback == "Traceback: here"
 
 
-def test_an_input_that_is_ok_is_handed_over():
-    records = {status: Record("fit", status, status, reason="r") for status in ("ok", "skipped", "failed")}
-    assert require(records, "ok") is records["ok"]
-    for status in ("skipped", "failed"):
-        with pytest.raises(Blocked) as blocked:
-            require(records, status)
-        assert blocked.value.record is records[status]
+@pytest.mark.parametrize("kind", ["trial", "evidence"])
+def test_what_was_judged_is_no_cause_of_its_own(kind):
+    """A trial's reason is the reason of its evidence and of its score."""
+    cause = Record(kind, "t", "failed", reason="RuntimeError: oh", traceback="Traceback: here")
+    record = run(raising(Blocked(cause)))
+    assert (record.status, record.reason, record.traceback) == ("failed", "RuntimeError: oh", "Traceback: here")
+
+
+@pytest.mark.parametrize("error", [ValueError("oh"), NotApplicable("no"), SystemExit(0)])
+def test_exceptions_pass_through_where_that_is_asked_for(error):
+    with pytest.raises(type(error)):
+        outcome("trial", "key", raising(error), lambda arrays: "digest", raises=True)
 
 
 def test_a_component_cannot_end_the_run():
