@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 Status = Literal["ok", "skipped", "failed"]
@@ -54,9 +54,11 @@ class Record:
         }
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return dict(vars(self))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
-        known = {f.name for f in fields(cls)}
-        return cls(**{name: value for name, value in data.items() if name in known})
+        return cls(**{name: value for name, value in data.items() if name in _FIELDS})
+
+
+_FIELDS = frozenset(field.name for field in fields(Record))  # those of later versions are ignored
