@@ -62,7 +62,8 @@ def evaluate(
     if dry_run:
         forecast(found, store, options, as_json)
     else:
-        raise typer.Exit(execute(found, store, worker_count(workers, options.memory), options, as_json))
+        _, code = execute(found, store, worker_count(workers, options.memory), options, as_json)
+        raise typer.Exit(code)
 
 
 def block_size(count: int) -> int:

@@ -38,6 +38,7 @@ class Finished:
     store: Path
     plan: Plan
     rows: tuple[Row, ...]
+    run: str  # its id
 
 
 def run(
@@ -56,7 +57,7 @@ def run(
                 watch(record, todo)
         rows = _summarise(study, store, machine)
         store.put(_run_record(run_id, study, rows, machine))
-    return Finished(root, todo, tuple(rows))
+    return Finished(root, todo, tuple(rows), run_id)
 
 
 def _executor(workers: int, machine: Machine) -> Executor:
