@@ -51,7 +51,7 @@ def execute(study: Study, root: Path, workers: int, options: Machine, as_json: b
     from assay.report.runs import run_named, studies
     from assay.store.store import Store
 
-    with progress(quiet=as_json) as watch:
+    with progress(root, workers, quiet=as_json) as watch:
         finished = run_study(study, root, workers, options, watch)
     store = Store.open(root, create=False)
     found = result(store, run_named(store, finished.run))  # not the latest by the clock: that may be another's

@@ -25,6 +25,16 @@ class Plan:
     trials: int  # blocks of attribution in the whole study
     reused: int  # of these, how many are in the store with all their evidence
 
+    @property
+    def total(self) -> int:
+        """How many records the jobs make."""
+        return sum(self.kinds.values())
+
+    @property
+    def kinds(self) -> Counter[str]:
+        """How many records of each kind the jobs make."""
+        return Counter(kind for job in self.jobs for kind, _ in job.makes)
+
     def counts(self) -> dict[str, int]:
         """By kind; a trial whose attributions are known is a judging."""
         return dict(Counter(_kind(job) for job in self.jobs))

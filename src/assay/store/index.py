@@ -51,10 +51,10 @@ class Index:
             found |= self._select(f"key IN ({','.join('?' * len(batch))})", batch)
         return found
 
-    def entries(self, kind: str | None = None) -> list[Entry]:
-        """All entries, or those of a kind, ordered by kind and key."""
+    def entries(self, kind: str | None = None, most: int = -1) -> list[Entry]:
+        """All entries, or those of a kind, ordered by kind and key; the first ones where ``most`` is given."""
         where, values = ("1", []) if kind is None else ("kind = ?", [kind])
-        return list(self._select(f"{where} ORDER BY kind, key", values).values())
+        return list(self._select(f"{where} ORDER BY kind, key LIMIT {most}", values).values())
 
     def damaged(self) -> int:
         """How many damaged lines the logs have."""

@@ -94,6 +94,11 @@ class Store:
             return False
         return not record.arrays or (self.arrays.verify if sound else self.arrays.has)(record.arrays)
 
+    def sample(self, kind: str, most: int) -> list[Record]:
+        """At most so many records of a kind: those with the least keys, which is by chance, since keys are digests."""
+        self._settle()
+        return [entry.record for entry in self.index.entries(kind, most)]
+
     def records(self, kind: str | None = None) -> list[Record]:
         """All records, or those of a kind, ordered by kind and key."""
         self._settle()
