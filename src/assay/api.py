@@ -38,6 +38,7 @@ from assay.execute.inline import Memory
 from assay.execute.run import run as run_study
 from assay.report.board import Result, result
 from assay.report.promises import said
+from assay.report.runs import run_named
 from assay.stats.faithfulness import Measured, Verdict, checks_for
 from assay.store.store import Store
 from assay.study.floors import AGREEMENT, floors
@@ -92,13 +93,13 @@ class Run:
         """One row per environment, method, metric, seed and sample."""
         from assay.report.export import frame
 
-        return frame(Store.open(self.store, create=False))
+        return frame(Store.open(self.store, create=False), self.result.run)
 
     def report(self, output: Path | None = None) -> Path:
         """Write the static report; the path of its page."""
         from assay.report.page import page
 
-        return page(Store.open(self.store, create=False), output or self.store / "report")
+        return page(Store.open(self.store, create=False), output or self.store / "report", self.result.run)
 
 
 def run(
@@ -111,8 +112,9 @@ def run(
     """Run a study, or what is missing of it; 0 workers compute in this process."""
     found = study if isinstance(study, Study) else find(str(study))
     root = Path(store) if store is not None else Path("runs") / found.name
-    run_study(found.narrowed(limit, None if seeds is None else tuple(seeds)), root, workers)
-    return Run(root, result(Store.open(root, create=False)))
+    done = run_study(found.narrowed(limit, None if seeds is None else tuple(seeds)), root, workers)
+    kept = Store.open(root, create=False)
+    return Run(root, result(kept, run_named(kept, done.run)))
 
 
 @torch.inference_mode(False)  # also where the caller's are on: methods need gradients

@@ -81,3 +81,17 @@ def test_precomputed_arrays_are_known_by_their_content(ward, finish, tmp_path, m
         finish(study, tmp_path / "s")
         values.append(len(Store.open(tmp_path / "s").records("trial")))
     assert values == [4, 8, 8]
+
+
+@pytest.mark.parametrize("kind", ["trial", "evidence", "model", "probe"])
+def test_a_damaged_array_is_computed_again(ward, finish, tmp_path, kind):
+    """At the latest by the run after the one that read it."""
+    finish(ward(), tmp_path / "s")
+    more = ward(methods=["counted:Slow", "random_map"], metrics=["counted:Probes", "f1"], samples=12)
+    sound = {result["key"]: result for result in finish(more, tmp_path / "sound")}
+    store = Store.open(tmp_path / "s", create=False)
+    record = next(record for record in store.records(kind) if record.key in sound)
+    store.arrays.path(record.arrays).write_bytes(b"torn")
+    for _ in range(2):
+        again = finish(more, tmp_path / "s")
+    assert {result["key"]: result for result in again if result["key"] in sound} == sound

@@ -111,7 +111,7 @@ def _planned(folder: Path) -> float:
     found, store = study(BLOCKS), Store.open(folder)
     start = time.perf_counter()
     todo = plan(grid(found), store)
-    assert todo.counts() == {"trial": BLOCKS, "evidence": BLOCKS, "score": 1}
+    assert dict(todo.kinds) == {"trial": BLOCKS, "evidence": BLOCKS, "score": 1}
     return time.perf_counter() - start
 
 

@@ -17,12 +17,13 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Designed networks, eight methods, truth and model metrics: a ranked table and a report. No download."""
-    from assay.cli.report import write
     from assay.cli.run import execute
+    from assay.report.page import page
+    from assay.store.store import Store
     from assay.study.shelf import find
 
-    code = execute(find("demo"), store, worker_count(workers, Machine().memory), Machine(), as_json)
-    page = write(store, store / "report")
+    run, code = execute(find("demo"), store, worker_count(workers, Machine().memory), Machine(), as_json)
+    written = page(Store.open(store, create=False), store / "report", run)
     if not as_json:
-        typer.echo(f"Report: {page}")
+        typer.echo(f"Report: {written}")
     raise typer.Exit(code)

@@ -75,7 +75,8 @@ def evaluate(
     if dry_run:
         forecast(found, store, options, as_json)
     else:
-        raise typer.Exit(execute(found, store, count, options, as_json, limited))
+        _, code = execute(found, store, count, options, as_json, limited)
+        raise typer.Exit(code)
 
 
 def _study(place: Spec, rows: int, count: int, methods: list[str], metrics: list[str]) -> Study:

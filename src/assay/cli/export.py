@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import Json, StorePath
+from assay.cli.options import Json, StorePath, StudyName
 
 HELP = (
     "FILE.parquet or .csv: one row per sample, with FILE.scores.* (leaderboard with intervals) and FILE.curves.* "
@@ -19,11 +19,18 @@ HELP = (
 def export(
     store: StorePath,
     output: Annotated[Path, typer.Option("-o", "--output", help=HELP)],
+    study: StudyName = None,
     as_json: Json = False,
 ) -> None:
     """Export per-sample scores (parquet, csv) or the leaderboard (md, tex)."""
     from assay.report.export import write
+    from assay.report.runs import latest_run, study_of
     from assay.store.store import Store
 
-    rows = write(Store.open(store, create=False), output)
-    typer.echo(json.dumps({"file": str(output), "rows": rows}) if as_json else f"{rows} rows: {output}")
+    found = Store.open(store, create=False)
+    run = latest_run(found, study)
+    rows = write(found, output, run)
+    if as_json:
+        typer.echo(json.dumps({"file": str(output), "rows": rows, "study": study_of(run)}))
+    else:
+        typer.echo(f"{rows} rows of {study_of(run)}: {output}")

@@ -14,6 +14,9 @@ from assay.core.machine import Machine, parse_memory
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text for people.")]
 StorePath = Annotated[Path, typer.Argument(help="A folder that 'assay run' has written.")]
+StudyName = Annotated[
+    str | None, typer.Option("--study", help="Which study, where the store has several. Default: the one run last.")
+]
 Workers = Annotated[int | None, typer.Option(help="Processes; 0 computes in this one. Default: one per core.")]
 Timeout = Annotated[
     float | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,7 @@ from assay.cli.options import (
     worker_count,
 )
 from assay.core.machine import Machine
+from assay.core.records import Record
 from assay.study.shelf import find
 from assay.study.study import Study
 
@@ -51,29 +53,33 @@ def run(
     if dry_run:
         forecast(found, root, options, as_json)
     else:
-        raise typer.Exit(execute(found, root, count, options, as_json, limited))
+        _, code = execute(found, root, count, options, as_json, limited)
+        raise typer.Exit(code)
 
 
 def execute(
     study: Study, root: Path, workers: int, options: Machine, as_json: bool, timeout: float | None = None
-) -> int:
+) -> tuple[Record, int]:
     """Run, print, and say how it ended: 0, or 1 when a cell failed or a required method was refuted."""
     from assay.cli.progress import progress
     from assay.cli.tables import print_result, to_json
     from assay.execute.run import run as run_study
     from assay.report.board import result
+    from assay.report.runs import run_named, studies
     from assay.store.store import Store
 
-    with progress(quiet=as_json) as watch:
+    with progress(root, workers, quiet=as_json) as watch:
         finished = run_study(study, root, workers, options, watch, timeout)
-    found = result(Store.open(root, create=False))
+    store = Store.open(root, create=False)
+    found = result(store, run_named(store, finished.run))  # not the latest by the clock: that may be another's
     if as_json:
         typer.echo(json.dumps({**to_json(found), "store": str(root)}, indent=2))
     else:
         print_result(found)
         plan = finished.plan
         typer.echo(f"{plan.trials} blocks of attributions, {plan.reused} of them complete before. Store: {root}")
-        typer.echo(f"Look at it: assay report {root}")
+        which = ["--study", study.name] if len(studies(store)) > 1 else []
+        typer.echo(f"Look at it: {shlex.join(['assay', 'report', str(root), *which])}")
     verdicts = [(test, v) for test in study.faithfulness for v in found.verdicts[test.metric, test.gamma]]
     failing = {True: ("refuted", "undecided"), False: ("refuted",)}
     refuted = [v for test, v in verdicts if v.method in test.require and v.outcome in failing[test.strict]]
@@ -81,7 +87,7 @@ def execute(
     nothing = bool(cells) and all(cell.status != "ok" for cell in cells)
     if nothing and not as_json:
         typer.echo("Nothing could be scored: the reasons are above.")
-    return 1 if found.failed() or refuted or nothing else 0
+    return found.run, 1 if found.failed() or refuted or nothing else 0
 
 
 def forecast(study: Study, root: Path, options: Machine, as_json: bool) -> None:

@@ -23,7 +23,7 @@ def show(
 ) -> None:
     """Show a component's card and parameters, the layers of a designed network, or what a study runs."""
     if study := named_study(name):
-        show_study(name, study, as_json)
+        show_study(study, as_json)
         return
     found, spec = _find(Spec.parse(name))
     audited = _audit(spec, seed) if found.kind == "environments" else None

@@ -23,21 +23,19 @@ def named_study(text: str) -> Study | None:
     return None
 
 
-def show_study(text: str, study: Study, as_json: bool) -> None:
-    """``text`` is how it was called."""
+def show_study(study: Study, as_json: bool) -> None:
     if as_json:
-        found = {**study.to_json(), "kind": "studies", "name": _name(text, study), "blocks": _blocks(study)}
-        typer.echo(json.dumps(found, indent=2))
+        typer.echo(json.dumps({**study.to_json(), "kind": "studies", "blocks": _blocks(study)}, indent=2))
     else:
-        _print(text, study)
+        _print(study)
 
 
-def _print(text: str, study: Study) -> None:
+def _print(study: Study) -> None:
     from rich.console import Console
     from rich.markup import escape
 
     console = Console()
-    console.print(f"[bold]{escape(_name(text, study))}[/bold]  (study)\n")
+    console.print(f"[bold]{escape(study.name)}[/bold]  (study)\n")
     console.print(study.title or "It has no title.", markup=False, highlight=False)
     sizes = [f"{entry.samples} in blocks of {entry.block}" for entry in study.environments]
     _print_entries(console, "environments", study.environments, ("samples", sizes))
@@ -57,12 +55,6 @@ def _tested(test: Faithfulness) -> str:
     required = [f"required of {', '.join(test.require)}"] if test.require else []
     rule = ["by the value alone"] if test.rule == "point" else []
     return "; ".join([floors, *own, *rule, *required, *(["strict"] if test.strict else [])])
-
-
-def _name(text: str, study: Study) -> str:
-    """As ``assay ls`` lists it."""
-    key = text.removeprefix("studies/").removesuffix(".toml")
-    return key if key in shelf() else study.name
 
 
 def _blocks(study: Study) -> int:

@@ -54,11 +54,11 @@ class Record:
         }
 
     def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _FIELDS}
+        return dict(vars(self))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
         return cls(**{name: value for name, value in data.items() if name in _FIELDS})
 
 
-_FIELDS = tuple(f.name for f in fields(Record))
+_FIELDS = frozenset(field.name for field in fields(Record))  # those of later versions are ignored

@@ -16,7 +16,7 @@ from assay.study.study import Study
 
 def forecast(study: Study, root: Path, dtype: str) -> dict[str, Any]:
     """Artifacts by kind, and seconds of one core if times are known; nothing is computed or written."""
-    store = Store.open(root, create=False) if is_store(root) else MemoryStore()
+    store: Store | MemoryStore = Store.open(root, create=False) if is_store(root) else MemoryStore()
     todo = plan(grid(study, dtype), store)
     seconds: dict[str, list[float]] = {}
     for record in store.records():
@@ -25,4 +25,4 @@ def forecast(study: Study, root: Path, dtype: str) -> dict[str, Any]:
     typical = {kind: median(times) for kind, times in seconds.items()}
     total = sum(typical.get(artifact.kind, 0.0) for artifact in todo.artifacts)
     known = bool(typical) or not todo.artifacts
-    return {"jobs": todo.counts(), "trials": todo.trials, "reused": todo.reused, "seconds": total if known else None}
+    return {"jobs": dict(todo.kinds), "trials": todo.trials, "reused": todo.reused, "seconds": total if known else None}

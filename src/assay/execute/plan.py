@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay.artifacts.artifact import Artifact
 from assay.execute.grid import Grid
-from assay.store.surface import Records
+from assay.store.protocol import Records
 
 # Shared things first: they open the way for many others. The queue finishes what is begun before it begins anew.
 RANK = {"model": 0, "samples": 1, "fit": 1, "probe": 1, "prepared": 2, "trial": 3, "evidence": 4, "score": 5}
@@ -23,11 +23,9 @@ class Plan:
     reused: int = 0  # of these, how many are in the store with all their evidence
 
     @property
-    def total(self) -> int:
-        return len(self.artifacts)
-
-    def counts(self) -> dict[str, int]:
-        return dict(Counter(artifact.kind for artifact in self.artifacts))
+    def kinds(self) -> Counter[str]:
+        """How many there are of each kind."""
+        return Counter(artifact.kind for artifact in self.artifacts)
 
 
 def plan(grid: Grid, store: Records) -> Plan:

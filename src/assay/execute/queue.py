@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 
 from assay.artifacts.artifact import Artifact
 from assay.core.records import Record
-from assay.store.surface import Records
+from assay.store.protocol import Records
 
 _FIRST = ("evidence", "score")  # what is begun is finished before something else is begun
 
@@ -20,7 +20,7 @@ class Queue:
         self.artifacts = list(artifacts)
         coming = {artifact.key for artifact in self.artifacts}
         needed = [list(dict.fromkeys(need.key for need in artifact.needs)) for artifact in self.artifacts]
-        self.records: dict[str, Record] = store.known({key for keys in needed for key in keys} - coming)
+        self.records: dict[str, Record] = dict(store.known({key for keys in needed for key in keys} - coming))
         self._needed = needed
         self._unknown = [sum(key in coming for key in keys) for keys in needed]
         self._waiting: defaultdict[str, list[int]] = defaultdict(list)  # by what they wait for

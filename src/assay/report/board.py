@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.core.errors import StoreError
 from assay.core.records import Record
 from assay.report.asked import two_numbers
 from assay.report.components import by_label
 from assay.report.promises import Said, said
+from assay.report.runs import latest_run
 from assay.report.verdicts import verdicts
 from assay.report.words import bases, listed, verb
 from assay.stats.faithfulness import Verdict
@@ -90,7 +90,7 @@ class Board:
 
 @dataclass(frozen=True)
 class Result:
-    """The latest run in a store, as a reader sees it."""
+    """A finished run, as a reader sees it."""
 
     run: Record
     boards: tuple[Board, ...]
@@ -113,16 +113,9 @@ class Result:
         return [row for row in self.cells() if row[3].status == "skipped"]
 
 
-def latest_run(store: Store) -> Record:
-    runs = store.records("run")
-    if not runs:
-        raise StoreError(f"{store.root} has no finished run: run a study into it first.")
-    return max(runs, key=lambda record: str(record.data["run"]))
-
-
-def result(store: Store) -> Result:
-    """The latest run's boards and verdicts."""
-    run = latest_run(store)
+def result(store: Store, run: Record | None = None) -> Result:
+    """A run's boards and verdicts; the latest run's unless one is given."""
+    run = run or latest_run(store)
     rows: Sequence[Mapping[str, str]] = run.data["rows"]
     scores = store.get_many(row["key"] for row in rows)
     trials = _trials(run, store)

@@ -17,7 +17,7 @@ import pandas as pd
 
 from assay.core.errors import AssayError, suggest
 from assay.core.evidence import Evidence
-from assay.core.records import canonical
+from assay.core.records import Record, canonical
 from assay.report.board import Result, result
 from assay.report.components import by_label
 from assay.report.printed import markdown, tex
@@ -79,18 +79,18 @@ CURVES: Mapping[str, str] = {
 SET = "judged as a set: the scores have its value"
 
 
-def write(store: Store, path: Path) -> int:
-    """Write the table that the suffix asks for; how many rows it has."""
+def write(store: Store, path: Path, run: Record | None = None) -> int:
+    """Write the table that the suffix asks for, of the latest run unless one is given; how many rows it has."""
     texts: Mapping[str, Callable[[Result], str]] = {".md": markdown, ".tex": tex}
     suffix = path.suffix.lower()
     if suffix in texts:
-        found = result(store)
+        found = result(store, run)
         _prepared(path).write_text(texts[suffix](found), encoding="utf-8")
         return sum(len(board.lines) for board in found.boards)
     if suffix not in _WRITERS:
         known = (*_WRITERS, *texts)
         raise AssayError(f"cannot export to '{path}': end its name in {', '.join(known)}.{suggest(suffix, known)}")
-    reading, save = read(store), _WRITERS[suffix]
+    reading, save = read(store, run), _WRITERS[suffix]
     table = _frame(reading)
     save(table, _prepared(path))
     save(_table(_score_rows(reading), SCORES), path.with_suffix(f".scores{suffix}"))
@@ -98,22 +98,22 @@ def write(store: Store, path: Path) -> int:
     return len(table)
 
 
-def frame(store: Store) -> Any:
+def frame(store: Store, run: Record | None = None) -> Any:
     """The long table as a pandas DataFrame: a row per environment, method, metric, seed and sample.
 
     A block that was skipped or failed is one row with its status and reason, so that nothing disappears.
     """
-    return _frame(read(store))
+    return _frame(read(store, run))
 
 
-def scores(store: Store) -> Any:
+def scores(store: Store, run: Record | None = None) -> Any:
     """The leaderboard as a DataFrame: a row per environment, method and metric, with interval and rank."""
-    return _table(_score_rows(read(store)), SCORES)
+    return _table(_score_rows(read(store, run)), SCORES)
 
 
-def curves(store: Store) -> Any:
+def curves(store: Store, run: Record | None = None) -> Any:
     """The mean curves as a DataFrame: a row per point."""
-    return _table(_curve_rows(read(store)), CURVES)
+    return _table(_curve_rows(read(store, run)), CURVES)
 
 
 def _prepared(path: Path) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from assay.core.records import Record
 from assay.report import sheet
 from assay.report.components import by_label
 from assay.report.reading import read
@@ -89,9 +90,9 @@ def caption(values: Array) -> str:
     return f"{values.flat[0]:.3g} everywhere" if np.ptp(values) == 0 else f"± {largest:.3g}"
 
 
-def figures(store: Store, folder: Path) -> list[Path]:
+def figures(store: Store, folder: Path, run: Record | None = None) -> list[Path]:
     """One contact sheet per environment of the gallery: input, truth and attributions side by side."""
-    reading = read(store)
+    reading = read(store, run)
     controls = {label for label, found in by_label(reading.run, "methods").items() if found.control}
     paths = []
     folder.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from assay.core.records import Record
 from assay.report import words
 from assay.report.components import KINDS, components, inner_cards
 from assay.report.cost import costs
@@ -22,9 +23,9 @@ from assay.report.trouble import gaps, groups
 from assay.store.store import Store
 
 
-def page(store: Store, output: Path) -> Path:
-    """Write the report of the store's latest run into a folder; the path of its index.html."""
-    reading = read(store)
+def page(store: Store, output: Path, run: Record | None = None) -> Path:
+    """Write the report of a run, the latest unless one is given, into a folder; the path of its index.html."""
+    reading = read(store, run)
     output.mkdir(parents=True, exist_ok=True)
     html = _templates().get_template("index.html.j2").render(_context(reading, output))
     path = output / "index.html"

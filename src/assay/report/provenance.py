@@ -12,6 +12,7 @@ from typing import Any
 
 from assay.core.records import Record
 from assay.report.reading import Reading
+from assay.report.runs import runs, studies, study_of
 from assay.report.words import counted, listed, size
 
 VERSIONS = ("assay-xai", "torch", "numpy", "captum", "scikit-learn", "python")
@@ -71,6 +72,16 @@ def _warnings(reading: Reading) -> Iterable[str]:
     if halved:
         yield f"Computed in parts for lack of memory: {counted(halved, 'block')}. Equal to 1e-5, not byte for byte."
     if damaged := reading.store.damaged():
-        yield f"The store has {counted(damaged, 'damaged log line')}, skipped here: 'assay store verify' names them."
-    if (runs := len(reading.store.records("run"))) > 1:
-        yield f"The store holds {runs} runs; this is the latest."
+        yield f"The store has {counted(damaged, 'damaged log line')}, skipped here. Run the study again."
+    yield from _others(reading)
+
+
+def _others(reading: Reading) -> Iterable[str]:
+    """Which other runs a reader could ask for."""
+    every, study = runs(reading.store), study_of(reading.run)
+    same = [run for run in every if study_of(run) == study]
+    if len(same) > 1:
+        which = "the latest" if same[-1].key == reading.run.key else "not the latest"
+        yield f"The store holds {len(same)} runs of this study; this is {which}."
+    if others := [name for name in studies(reading.store) if name != study]:
+        yield f"The store holds other studies too: {listed(others)}. 'assay report --study NAME' shows one."

@@ -1,4 +1,4 @@
-"""A store as the report reads it: the latest run, and every record it rests on, fetched once."""
+"""A run as the report reads it, with every record it rests on, fetched once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Trials = Mapping[str, Any]  # one method in one environment with one seed, as a 
 
 @dataclass(frozen=True)
 class Reading:
-    """The latest run of a store."""
+    """A finished run in a store."""
 
     store: Store
     result: Result
@@ -62,9 +62,9 @@ class Reading:
         return arrays["axis"][known], arrays["curve"][known]
 
 
-def read(store: Store) -> Reading:
-    """The latest run; StoreError when there is none."""
-    found = result(store)
+def read(store: Store, run: Record | None = None) -> Reading:
+    """The latest run unless one is given; StoreError when there is none."""
+    found = result(store, run)
     return Reading(store, found, store.get_many(_keys(found.run.data)))
 
 

@@ -2,13 +2,17 @@
 
 Equal arrays have equal bytes, so a digest names them for good: a file is written once, never changed, and whoever
 holds the digest can tell damage from truth. Any process may write; two that write the same arrays write the same file.
+
+Files are not forced to disk: what a power cut tears does not fit its digest, and so counts as missing. Whoever reads a
+file that does not fit sets it aside, so that it is missing for everybody, and is computed again.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +24,22 @@ from safetensors.numpy import save as serialize
 
 from assay.core.errors import StoreError
 from assay.store.faults import fault
-from assay.store.files import is_partial, place, sweep
+from assay.store.files import place, set_aside, sweep
 
 Array = NDArray[Any]
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _SUFFIX = ".safetensors"
 _DTYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64"
+_KNOWN_DTYPES = frozenset(_DTYPES.split())
+_MANY = 1000  # from here on, listing 256 folders is cheaper than asking for each file
 
 
 class Arrays:
     """The arrays in a folder."""
 
-    def __init__(self, root: Path, *, sync: bool = True) -> None:
+    def __init__(self, root: Path) -> None:
         self.root = root
-        self.sync = sync
 
     def put(self, arrays: Mapping[str, Array]) -> str:
         """Keep named arrays; their digest. A sound file that is already there is left alone, a damaged one replaced."""
@@ -44,7 +49,7 @@ class Arrays:
         """Keep arrays that are already encoded."""
         digest = hashlib.sha256(data).hexdigest()
         if not self.verify(digest):
-            place(self.path(digest), data, sync=self.sync, point="array.partial")
+            place(self.path(digest), data, sync=False, point="array.partial")
             fault("array.written")
         return digest
 
@@ -55,19 +60,39 @@ class Arrays:
         return {name: np.require(array, requirements="W") for name, array in arrays.items()}
 
     def get_bytes(self, digest: str) -> bytes:
-        """The encoded arrays of a digest, hashed."""
+        """The encoded arrays of a digest, hashed; a file that does not fit is set aside."""
         path = self.path(digest)
         try:
             data = path.read_bytes()
         except FileNotFoundError:
-            raise StoreError(f"array {digest[:12]} is missing: {path} does not exist; compute it again") from None
+            raise StoreError(
+                f"array {digest[:12]} is missing: {path} does not exist; run the study again to compute it"
+            ) from None
         if hashlib.sha256(data).hexdigest() != digest:
-            raise StoreError(f"array {digest[:12]} is damaged: the content of {path} changed; compute it again")
+            set_aside(path)
+            raise StoreError(
+                f"array {digest[:12]} is damaged: the content of {path} changed; run the study again to compute it"
+            )
         return data
 
     def has(self, digest: str) -> bool:
         """Is there a file for this digest? (``verify`` also reads it.)"""
-        return self.path(digest).is_file()
+        return _DIGEST.fullmatch(digest) is not None and self.path(digest).is_file()
+
+    def present(self, digests: Collection[str]) -> set[str]:
+        """Those of the digests that have a file."""
+        wanted = {digest for digest in digests if _DIGEST.fullmatch(digest)}
+        if len(wanted) < _MANY:
+            return {digest for digest in wanted if self.has(digest)}
+        return wanted.intersection(self._listed({digest[:2] for digest in wanted}))
+
+    def _listed(self, folders: set[str]) -> Iterator[str]:
+        for folder in folders:
+            try:
+                names = os.listdir(self.root / folder)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            yield from (name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
 
     def verify(self, digest: str) -> bool:
         """Is the file there, with the content that its name promises?"""
@@ -85,26 +110,25 @@ class Arrays:
 
     def digests(self) -> Iterator[str]:
         """All digests that have a file, sorted."""
-        files = sorted(path.name for path in self.root.glob(f"??/*{_SUFFIX}") if not is_partial(path))
-        return (name.removesuffix(_SUFFIX) for name in files)
+        return iter(sorted(path.name.removesuffix(_SUFFIX) for path in self.root.glob(f"??/*{_SUFFIX}")))
 
     def sweep(self, older: float = 3600.0) -> int:
-        """Remove what killed writers left; how many files. Younger ones may belong to a writer that is still alive."""
+        """Remove what killed writers left and what was damaged; how many files. Younger ones may be a live writer's."""
         return sweep(self.root.glob("??/*"), older)
 
 
 def encode(arrays: Mapping[str, Array]) -> bytes:
     """The one byte string of named arrays, whatever their order in the mapping and in memory."""
     try:
-        return serialize({name: _plain(name, arrays[name]) for name in sorted(arrays)})
+        return serialize({name: plain(name, arrays[name]) for name in sorted(arrays)})
     except (SafetensorError, UnicodeEncodeError, TypeError) as error:
         raise StoreError(f"arrays named {list(arrays)} cannot be stored: {error}") from error
 
 
-def _plain(name: str, array: Array) -> Array:
+def plain(name: str, array: Array) -> Array:
     """C order and little endian: safetensors copies memory as it lies and would mix up a transposed view."""
     if name == "__metadata__":
         raise StoreError("an array cannot be named '__metadata__': safetensors keeps that name for itself")
-    if array.dtype.name not in _DTYPES.split():
+    if array.dtype.name not in _KNOWN_DTYPES:
         raise StoreError(f"array {name!r} has type {array.dtype}, which cannot be stored; these can: {_DTYPES}")
     return np.require(array, dtype=array.dtype.newbyteorder("<"), requirements="C")

@@ -15,8 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
+from assay.core.records import Status
+from assay.store.answers import Kept
 from assay.store.ingest import Entry, prepare, refresh
-from assay.store.log import decode
+from assay.store.log import fits
 
 T = TypeVar("T")
 
@@ -40,17 +42,19 @@ class Index:
 
     def get(self, key: str) -> Entry | None:
         """The entry that counts for a key."""
-        return next(iter(self.get_many([key])), None)
+        return self.get_many([key]).get(key)
 
-    def get_many(self, keys: Iterable[str]) -> list[Entry]:
-        """The entries of those keys that have one, in no particular order."""
-        found = (self._select(f"key IN ({','.join('?' * len(batch))})", batch) for batch in _batches(keys))
-        return [entry for entries in found for entry in entries]
+    def get_many(self, keys: Iterable[str]) -> dict[str, Entry]:
+        """The entries of those keys that have one."""
+        found: dict[str, Entry] = {}
+        for batch in _batches(keys):
+            found |= self._select(f"key IN ({','.join('?' * len(batch))})", batch)
+        return found
 
-    def entries(self, kind: str | None = None) -> list[Entry]:
-        """All entries, or those of a kind, ordered by kind and key."""
+    def entries(self, kind: str | None = None, most: int = -1) -> list[Entry]:
+        """All entries, or those of a kind, ordered by kind and key; the first ones where ``most`` is given."""
         where, values = ("1", []) if kind is None else ("kind = ?", [kind])
-        return self._select(f"{where} ORDER BY kind, key", values)
+        return list(self._select(f"{where} ORDER BY kind, key LIMIT {most}", values).values())
 
     def damaged(self) -> int:
         """How many damaged lines the logs have."""
@@ -61,9 +65,9 @@ class Index:
         self._disconnect()
         self._connection = None
 
-    def _select(self, where: str, values: Sequence[str]) -> list[Entry]:
-        query = f"SELECT log, at, line FROM records WHERE {where}"
-        return self._run(lambda db: [_entry(*row) for row in db.execute(query, values)])
+    def _select(self, where: str, values: Sequence[str]) -> dict[str, Entry]:
+        query = f"SELECT key, log, at, status, arrays, line FROM records WHERE {where}"
+        return self._run(lambda db: dict(_entry(*row) for row in db.execute(query, values)))
 
     def _run(self, action: Callable[[sqlite3.Connection], T]) -> T:
         """Ask the index as it is, else a new one, else one in memory."""
@@ -94,11 +98,10 @@ class Index:
                 self.path.with_name(self.path.name + suffix).unlink()
 
 
-def _entry(log: str, at: int, line: bytes) -> Entry:
-    record = decode(line)
-    if record is None:
+def _entry(key: str, log: str, at: int, status: Status, arrays: str, line: bytes) -> tuple[str, Entry]:
+    if not fits(line):
         raise sqlite3.DatabaseError("a line in the index is damaged")
-    return Entry(log, at, record)
+    return key, Entry(log, at, Kept(status, arrays, line))
 
 
 def _batches(keys: Iterable[str]) -> Iterator[list[str]]:

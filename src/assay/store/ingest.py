@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assay.core.records import Record
+from assay.store.answers import Kept
 from assay.store.log import Line, lines, logs
 
-_VERSION = 1
+_VERSION = 2
 
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
-CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, kind TEXT, answer INTEGER, log TEXT, at INTEGER, line BLOB);
+CREATE TABLE IF NOT EXISTS records
+(key TEXT PRIMARY KEY, kind TEXT, status TEXT, arrays TEXT, log TEXT, at INTEGER, line BLOB);
 CREATE INDEX IF NOT EXISTS by_kind ON records (kind, key);
 CREATE TABLE IF NOT EXISTS logs (log TEXT PRIMARY KEY, offset INTEGER, size INTEGER, damaged INTEGER);
 PRAGMA user_version = {_VERSION};
@@ -27,9 +29,10 @@ COMMIT;
 """
 
 _KEEP_BEST = """
-INSERT INTO records VALUES (:key, :kind, :answer, :log, :at, :line) ON CONFLICT (key) DO UPDATE
-SET kind = excluded.kind, answer = excluded.answer, log = excluded.log, at = excluded.at, line = excluded.line
-WHERE (excluded.answer, excluded.log, excluded.at) > (records.answer, records.log, records.at)
+INSERT INTO records VALUES (:key, :kind, :status, :arrays, :log, :at, :line) ON CONFLICT (key) DO UPDATE
+SET kind = excluded.kind, status = excluded.status, arrays = excluded.arrays,
+    log = excluded.log, at = excluded.at, line = excluded.line
+WHERE (excluded.status != 'failed', excluded.log, excluded.at) > (records.status != 'failed', records.log, records.at)
 """
 
 _NOTE = """
@@ -43,12 +46,16 @@ class Entry(NamedTuple):
 
     log: str
     at: int
-    record: Record
+    kept: Kept
+
+    @property
+    def record(self) -> Record:
+        return self.kept.record
 
     @property
     def rank(self) -> tuple[bool, str, int]:
         """Whether it is an answer, then how late it is."""
-        return (self.record.status != "failed", self.log, self.at)
+        return (self.kept.is_answer, self.log, self.at)
 
 
 def prepare(db: sqlite3.Connection) -> None:
@@ -98,8 +105,8 @@ def _ingest_log(db: sqlite3.Connection, path: Path, offset: int, size: int) -> N
 
 
 def _row(log: str, line: Line, record: Record) -> dict[str, Any]:
-    answer = record.status != "failed"
-    return {"key": record.key, "kind": record.kind, "answer": answer, "log": log, "at": line.at, "line": line.raw}
+    told = {"key": record.key, "kind": record.kind, "status": record.status, "arrays": record.arrays}
+    return {**told, "log": log, "at": line.at, "line": line.raw}
 
 
 def _sizes(folder: Path) -> dict[str, int]:

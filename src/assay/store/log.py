@@ -3,6 +3,9 @@
 A line is 16 hexadecimal characters of the sha256 of a JSON text, a space, the text, a newline. A process killed in
 the middle of a line leaves a torn last line: it has no newline and does not count. A complete line that does not
 match its checksum is damaged: readers skip and count it, ``problems`` names it.
+
+A killed process loses no line that was appended. The file is forced to disk at most once a second and when it is
+closed: a power cut loses the lines of less than a second before the last one, and what it tears is no record.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +23,8 @@ from assay.core.errors import StoreError
 from assay.core.records import Record, canonical
 from assay.store.faults import fault
 from assay.store.files import sync_folder
+
+_SYNC_EVERY = 1.0  # seconds; forcing each line to disk would cost more than many a block
 
 
 class Line(NamedTuple):
@@ -53,20 +59,18 @@ class Log:
         self.path = path
         self.sync = sync
         self.size = 0
-        self._finalize = weakref.finalize(self, os.close, self._handle)
+        self._synced = time.monotonic()
+        self._finalize = weakref.finalize(self, _close, self._handle, sync)
         if sync:
             sync_folder(path.parent)
 
-    def append(self, record: Record) -> tuple[int, Record]:
-        """Add a record; when this returns, it is kept. Its offset, and the record as readers will see it."""
+    def append(self, record: Record) -> tuple[int, bytes]:
+        """Add a record; when this returns, no crash of the process loses it. Its offset and its line."""
         raw = encode(record)
-        stored = decode(raw)
-        if stored is None:
-            raise StoreError(f"{record.kind} {record.key!r}: a key is one or more printable ASCII characters")
-        return self._write(raw), stored
+        return self._write(raw), raw
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Force what is left to disk and let go of the file."""
         self._finalize()
         self._handle = -1  # the number may soon be another file's
 
@@ -77,13 +81,24 @@ class Log:
             os.ftruncate(self._handle, at)  # or the next line would be glued to this torn one
             raise StoreError(f"{self.path} cannot grow: is the disk full?")
         self.size += len(raw)
-        if self.sync:
+        if self.sync and time.monotonic() - self._synced >= _SYNC_EVERY:
             os.fsync(self._handle)
+            self._synced = time.monotonic()
         return at
 
 
+def _close(handle: int, sync: bool) -> None:
+    try:
+        if sync:
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def encode(record: Record) -> bytes:
-    """The line of a record."""
+    """The line of a record, which ``decode`` reads."""
+    if not _is_key(record.key):
+        raise StoreError(f"{record.kind} {record.key!r}: a key is one or more printable ASCII characters")
     try:
         text = canonical(record.to_json())
     except (TypeError, ValueError) as error:
@@ -94,14 +109,18 @@ def encode(record: Record) -> bytes:
 
 def decode(raw: bytes) -> Record | None:
     """The record of a line; None when the line is damaged."""
-    checksum, text = raw[:17], raw[17:-1]
-    if checksum != _checksum(text) or not raw.endswith(b"\n"):
+    if not fits(raw):
         return None
     try:
-        record = Record.from_json(json.loads(text))  # of bytes, this lets surrogates pass
+        record = Record.from_json(json.loads(raw[17:-1].decode("utf-8", "surrogatepass")))
     except (ValueError, TypeError, AttributeError):
         return None
     return record if _is_key(record.key) else None
+
+
+def fits(raw: bytes) -> bool:
+    """Does a line match its checksum?"""
+    return raw.startswith(_checksum(raw[17:-1])) and raw.endswith(b"\n")
 
 
 def _checksum(text: bytes) -> bytes:

@@ -1,40 +1,48 @@
-"""A store in memory: for notebooks. It holds what it is given, and ends with the process."""
+"""A store without a folder: what it holds is gone with the process. For notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-from numpy.typing import NDArray
+import numpy as np
 
 from assay.core.records import Record
+from assay.store.artifacts import Array
 
 
 class MemoryStore:
-    """Records by key; arrays by number."""
+    """Records and arrays in memory."""
 
     def __init__(self) -> None:
         self._records: dict[str, Record] = {}
-        self._arrays: list[Mapping[str, NDArray[Any]]] = []
+        self._arrays: list[dict[str, Array]] = []
 
     def get(self, key: str) -> Record | None:
+        """The record that counts for a key."""
         return self._records.get(key)
 
     def known(self, keys: Iterable[str]) -> dict[str, Record]:
+        """The answers, ok or skipped, to those keys that have one."""
         return {key: self._records[key] for key in keys if self.has(key)}
 
     def has(self, key: str, sound: bool = False) -> bool:
+        """Is there an answer, ok or skipped? Arrays in memory are always sound."""
         return key in self._records and self._records[key].status != "failed"
 
-    def records(self) -> list[Record]:
-        return list(self._records.values())
+    def records(self, kind: str | None = None) -> list[Record]:
+        """All records, or those of a kind."""
+        return [record for record in self._records.values() if kind in (None, record.kind)]
+
+    def load(self, record: Record) -> dict[str, Array]:
+        """The arrays of a record, as copies: nobody can change what is kept."""
+        return {name: array.copy() for name, array in self._arrays[int(record.arrays)].items()} if record.arrays else {}
 
     def put(self, record: Record) -> None:
-        self._records[record.key] = record
+        """Keep a record; a failure never replaces an answer."""
+        if record.status != "failed" or not self.has(record.key):
+            self._records[record.key] = record
 
-    def save(self, arrays: Mapping[str, NDArray[Any]]) -> str:
-        self._arrays.append(arrays)
+    def save(self, arrays: Mapping[str, Array]) -> str:
+        """Keep copies of arrays, laid out as a folder gives them back: the last bits of sums depend on it."""
+        self._arrays.append({name: np.array(array, order="C") for name, array in arrays.items()})
         return str(len(self._arrays) - 1)
-
-    def load(self, record: Record) -> dict[str, NDArray[Any]]:
-        return dict(self._arrays[int(record.arrays)]) if record.arrays else {}

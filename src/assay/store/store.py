@@ -7,6 +7,8 @@
 
 Only the process that runs a study puts records; its workers only save arrays. An array is in place before the record
 that names it, so a process killed anywhere leaves a store without that record and never a record without its array.
+After a power cut, records of the last second are gone (store/log.py), and arrays may be missing or torn. A record whose
+array is missing or does not fit its digest is no answer: it is computed again, and nothing is read from it.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import Any
 
 from assay.core.errors import StoreError
 from assay.core.records import Record
+from assay.store.answers import Answers, Kept
 from assay.store.artifacts import Array, Arrays
 from assay.store.files import sweep
 from assay.store.format import is_store, make_store
@@ -43,8 +46,8 @@ class Store:
 
     def __init__(self, root: str | Path, *, sync: bool = True) -> None:
         self.root = Path(root)
-        self.sync = sync  # False gives up records of the last seconds before a power cut (not before a crash)
-        self.arrays = Arrays(self.root / "arrays", sync=sync)
+        self.sync = sync  # False leaves it to the system when records reach the disk: a power cut may cost more of them
+        self.arrays = Arrays(self.root / "arrays")
         self._log: Log | None = None
         self._fresh: dict[str, Entry] = {}  # put since the last refresh
 
@@ -75,23 +78,26 @@ class Store:
     def get_many(self, keys: Iterable[str]) -> dict[str, Record]:
         """The records of those keys that have one."""
         self._settle()
-        return {entry.record.key: entry.record for entry in self.index.get_many(keys)}
+        return {key: entry.record for key, entry in self.index.get_many(keys).items()}
+
+    def known(self, keys: Iterable[str]) -> Answers:
+        """The answers, ok or skipped, to those keys that have one with its arrays in place. Made for many keys."""
+        self._settle()
+        kept = {key: entry.kept for key, entry in self.index.get_many(keys).items() if entry.kept.is_answer}
+        there = self.arrays.present({line.arrays for line in kept.values() if line.arrays})
+        return Answers({key: line for key, line in kept.items() if not line.arrays or line.arrays in there})
 
     def has(self, key: str, sound: bool = False) -> bool:
-        """Is there an answer, ok or skipped, with its arrays in place? ``sound`` reads and checks these."""
+        """Is there an answer, ok or skipped, with its arrays in place? ``sound`` also reads and hashes them."""
         record = self.get(key)
         if record is None or record.status == "failed":
             return False
         return not record.arrays or (self.arrays.verify if sound else self.arrays.has)(record.arrays)
 
-    def known(self, keys: Iterable[str]) -> dict[str, Record]:
-        """The answers among these keys, those whose arrays are in place."""
-        found = self.get_many(keys)
-        return {
-            key: record
-            for key, record in found.items()
-            if record.status != "failed" and (not record.arrays or self.arrays.has(record.arrays))
-        }
+    def sample(self, kind: str, most: int) -> list[Record]:
+        """At most so many records of a kind: those with the least keys, which is by chance, since keys are digests."""
+        self._settle()
+        return [entry.record for entry in self.index.entries(kind, most)]
 
     def records(self, kind: str | None = None) -> list[Record]:
         """All records, or those of a kind, ordered by kind and key."""
@@ -123,7 +129,8 @@ class Store:
     def put(self, record: Record) -> None:
         """Keep a record, in the log of the current writer or else in a log of this object's own."""
         self._log = self._log or self._new_log(new_run_id())
-        entry = Entry(self._log.path.stem, *self._log.append(record))
+        at, line = self._log.append(record)
+        entry = Entry(self._log.path.stem, at, Kept(record.status, record.arrays, line))
         self._fresh[record.key] = max(self._fresh.get(record.key, entry), entry, key=_rank)
 
     def save(self, arrays: Mapping[str, Array]) -> str:
@@ -173,7 +180,7 @@ class Store:
         return found
 
     def sweep(self, older: float = 3600.0) -> int:
-        """Remove the temporary files of killed processes that are older than this many seconds; how many."""
+        """Remove what killed processes left and what was damaged, older than this many seconds; how many files."""
         here = [*self.root.glob("*"), *self._logs.glob("*")]
         return self.arrays.sweep(older) + sweep(here, older)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import assay
@@ -18,14 +19,18 @@ def shelf() -> dict[str, Path]:
 
 
 def find(name: str) -> Study:
-    """A study by path, or by the name of a shipped one."""
-    path = Path(name)
+    """A study by path, or by the name of a shipped one.
+
+    A shipped study is called what ``assay ls`` calls it: two of them in different folders have one file name. A user's
+    is called as its file.
+    """
+    path, known = Path(name), shelf()
     if path.suffix == ".toml" and path.is_file():
-        return load(path)
-    known = shelf()
+        shipped = {file.resolve(): key for key, file in known.items()}
+        return replace(load(path), name=shipped.get(path.resolve(), path.stem))
     key = name.removeprefix("studies/").removesuffix(".toml")
     if key in known:
-        return load(known[key])
+        return replace(load(known[key]), name=key)
     raise AssayError(
         f"no study '{name}': not a file, and not shipped.{suggest(key, known)} Shipped: {', '.join(known)}."
     )

@@ -89,6 +89,7 @@ def perturbed(metric: Any, where: Scene) -> np.ndarray:
 def _check_forecast(make: Make, where: Scene, attribution: Tensor, **params: Any) -> None:
     metric = make(samples=7, **params)
     moved, features = perturbed(metric, where), members(where.setting.features)
+    assert len(moved) == 7
     found = metric(Trial(where, attribution, metric.probe(where)))
     slope = params.get("reads") == "slope" or "nois" in params.get("perturbation", "")
     temperature = None if params.get("readout") == "logit" else params.get("temperature", 1.0)
@@ -124,7 +125,9 @@ def _check_sets(make: Make) -> None:
     each = gone[:, 0, 0].reshape(200, 36)
     assert abs(each.mean() - 0.3) < 5 * (0.21 / 7200) ** 0.5
     assert abs(each.mean(axis=0) - 0.3).max() < 5 * (0.21 / 200) ** 0.5
-    rare = perturbed(make(samples=200, share=0.0, perturbation="removal"), where)[:, 0, 0].reshape(200, 36) == 0
+    alone = perturbed(make(samples=200, share=0.0, perturbation="removal"), where)
+    assert len(alone) == 200
+    rare = alone[:, 0, 0].reshape(200, 36) == 0
     assert (rare.sum(axis=1) == 1).all()
     assert rare.any(axis=0).sum() > 30
 

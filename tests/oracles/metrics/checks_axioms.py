@@ -329,7 +329,7 @@ def _check_probabilities(make: Make) -> None:
     soft = where.setting.model(x).softmax(dim=1)
     np.testing.assert_allclose(there.model(x).detach(), (soft + 0.5 * soft.roll(-1, 1)).detach(), rtol=1e-10)
     assert there.outputs == "probabilities"
-    assert isinstance(there.model.get_submodule(there.hints["grad_cam"]), nn.Linear)
+    assert isinstance(dict(there.model.named_modules()).get(there.hints["grad_cam"]), nn.Linear)
     assert there.hints["iba"] == "nowhere"
     sure = replace(
         where, setting=replace(where.setting, model=nn.Sequential(perceptron(7), nn.Softmax(dim=1)).double())

@@ -109,7 +109,7 @@ def _check_undefined(make: Make) -> None:
     attribution = numbers(76, 3, 4, 4)
     attribution[2] = 0.1
     found = make(canvas="zero")(Trial(where, attribution))
-    assert found["defined"].tolist() == [True, False, False]
+    assert found.defined.tolist() == [True, False, False]
     assert found["value"][0] != 0
     assert found["value"][1:].tolist() == [0, 0]
     endless = scene(x, Lambda(lambda x: x.flatten(1).sum(1)[:, None] + 1 / x[:, 0, 0, :1]), Pixels(1, 4, 4), VALUE)

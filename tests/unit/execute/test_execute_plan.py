@@ -30,7 +30,7 @@ def test_a_fresh_store_needs_everything_once(study, store):
     found = todo(study(**FULL), store)
     # two seeds: 2 models, 2 fits of one method, 2 probes each, 2 methods x 2 blocks each; samples of the first seed
     counts = {"model": 2, "samples": 1, "fit": 2, "probe": 4, "trial": 8, "evidence": 16, "score": 4}
-    assert found.counts() == counts
+    assert found.kinds == counts
     assert found.total == sum(counts.values())
     assert (found.trials, found.reused) == (8, 0)
     keys = [artifact.key for artifact in found.artifacts]
@@ -47,7 +47,7 @@ def test_needs_come_before_those_who_need_them(study, store):
 
 def test_nothing_is_trained_fitted_or_probed_for_those_who_do_not_need_it(study, store):
     found = todo(study(), store)
-    assert found.counts() == {"trial": 2, "evidence": 2, "score": 1}
+    assert found.kinds == {"trial": 2, "evidence": 2, "score": 1}
     assert all(trial.needs == () for trial in of_kind(found, "trial"))
 
 
@@ -64,7 +64,7 @@ def test_a_partly_finished_study_needs_the_rest(study, store):
     put(store, *(found for found in of_kind(fresh, "evidence") if found.trial.key == first.key))
     found = todo(study(**FULL), store)
     assert [trial.key for trial in of_kind(found, "trial")] == [trial.key for trial in others]
-    assert found.counts() == {"trial": 7, "evidence": 14, "score": 4}
+    assert found.kinds == {"trial": 7, "evidence": 14, "score": 4}
     assert found.reused == 1
 
 
@@ -72,7 +72,7 @@ def test_a_known_trial_is_only_judged_by_what_is_missing(study, store):
     more = study(metrics=["yard:Total", "yard:Picky"])
     put(store, *todo(study(), store).artifacts)
     found = todo(more, store)
-    assert found.counts() == {"evidence": 2, "score": 1}
+    assert found.kinds == {"evidence": 2, "score": 1}
     assert {str(evidence.metric) for evidence in of_kind(found, "evidence")} == {"yard:Picky(below=2)"}
     assert (found.trials, found.reused) == (2, 0)
 
@@ -83,9 +83,9 @@ def test_a_known_trial_is_not_fitted_again(study, store):
     put(store, *of_kind(fresh, "trial", "evidence", "score"))
     assert todo(study(methods=["yard:Fits"]), store).artifacts == ()
     calm = todo(study(methods=["yard:Fits"], metrics=["yard:Total", "yard:Calm"]), store)
-    assert calm.counts() == {"evidence": 2, "score": 1}
+    assert calm.kinds == {"evidence": 2, "score": 1}
     may_ask = todo(study(methods=["yard:Fits"], metrics=["yard:Total", "yard:Picky"]), store)
-    assert may_ask.counts() == {"fit": 1, "evidence": 2, "score": 1}
+    assert may_ask.kinds == {"fit": 1, "evidence": 2, "score": 1}
 
 
 def test_a_skipped_trial_is_an_answer_and_a_failed_one_is_tried_again(study, store):
@@ -111,21 +111,21 @@ def test_failed_evidence_is_judged_again_and_skipped_evidence_is_not(study, stor
 def test_a_failed_model_is_trained_again(study, store, status, again):
     orchard = study(environments=["yard:Orchard"])
     put(store, *of_kind(todo(orchard, store), "model"), status=status)
-    assert todo(orchard, store).counts().get("model", 0) == again
+    assert todo(orchard, store).kinds.get("model", 0) == again
 
 
 def test_more_samples_keep_what_is_there(study, store):
     put(store, *todo(study(samples=2), store).artifacts)
     found = todo(study(samples=6), store)
     assert [trial.block.start for trial in of_kind(found, "trial")] == [2, 4]
-    assert found.counts() == {"trial": 2, "evidence": 2, "score": 1}
+    assert found.kinds == {"trial": 2, "evidence": 2, "score": 1}
     assert (found.trials, found.reused) == (3, 1)
 
 
 def test_two_labels_for_one_thing_are_computed_once(study, store):
     twice = study(methods=["yard:Copy", {"use": "yard:Copy(k=1.0)", "label": "again"}])
     found = todo(twice, store)
-    assert found.counts() == {"trial": 2, "evidence": 2, "score": 1}
+    assert found.kinds == {"trial": 2, "evidence": 2, "score": 1}
     assert found.trials == 4
 
 
@@ -135,7 +135,7 @@ def test_two_labels_of_one_environment_keep_the_metrics_of_both(study, store):
         metrics=[{"use": "yard:Total", "only": ["A"]}, {"use": "yard:Picky", "only": ["B"]}],
     )
     found = todo(double, store)
-    assert found.counts() == {"trial": 2, "evidence": 4, "score": 2}
+    assert found.kinds == {"trial": 2, "evidence": 4, "score": 2}
     assert {artifact.key for artifact in grid(double).wanted} <= {artifact.key for artifact in found.artifacts}
 
 
@@ -181,12 +181,12 @@ def test_the_gallery_asks_for_samples_of_the_first_seed(study, store):
     (kept,) = of_kind(todo(asked, store), "samples")
     assert (kept.count, kept.place.data_seed) == (3, 4)
     put(store, kept)
-    assert "samples" not in todo(asked, store).counts()
+    assert "samples" not in todo(asked, store).kinds
 
 
 def test_another_number_format_is_another_study(study, store):
     put(store, *todo(study(), store).artifacts)
-    assert todo(study(), store, "float64").counts() == {"trial": 2, "evidence": 2, "score": 1}
+    assert todo(study(), store, "float64").kinds == {"trial": 2, "evidence": 2, "score": 1}
 
 
 # Arrays that are gone or damaged.
@@ -223,7 +223,7 @@ def test_a_model_whose_arrays_are_gone_is_made_again_for_those_who_need_it(study
     finish(orchard, store)
     damage(store, store.records("model")[0], "gone")
     assert todo(orchard, store).artifacts == ()  # everything wanted is there, and nobody reads the model
-    assert todo(study(environments=["yard:Orchard"], samples=6), store).counts()["model"] == 1
+    assert todo(study(environments=["yard:Orchard"], samples=6), store).kinds["model"] == 1
 
 
 def test_what_is_wanted_may_be_any_artifact(store):

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from assay.report.board import Result, _without_value, arrow, latest_run, result
+from assay.report.board import Result, _without_value, arrow, result
 from assay.report.page import page
+from assay.report.runs import latest_run
 from assay.store.store import Store
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from assay.core.errors import StoreError
 from assay.core.records import Record
-from assay.store.log import Log, logs, problems, read
+from assay.store.log import Log, decode, logs, problems, read
 
 RECORDS = [
     Record("trial", "k1", "ok", arrays="ab" * 32, data={"n": 3, "value": 0.1}),
@@ -106,12 +106,39 @@ def test_a_strange_key_is_refused(tmp_path: Path, key: str) -> None:
         Log(tmp_path / "a.jsonl", sync=False).append(Record("trial", key, "ok"))
 
 
-def test_append_returns_the_record_as_readers_see_it(tmp_path: Path) -> None:
+def test_append_returns_the_line_that_readers_see(tmp_path: Path) -> None:
     log = Log(tmp_path / "a.jsonl", sync=False)
     appended = [log.append(Record("trial", key, "ok", data={"shape": (3, 4), "names": {1: "one"}})) for key in "ab"]
-    assert [record for _, record in appended] == read(log.path).records
-    assert appended[0][1].data == {"shape": [3, 4], "names": {"1": "one"}}
-    assert read(log.path, appended[1][0]).records == [appended[1][1]]
+    found = [decode(line) for _, line in appended]
+    assert found == read(log.path).records
+    assert found[0] is not None
+    assert found[0].data == {"shape": [3, 4], "names": {"1": "one"}}
+    assert read(log.path, appended[1][0]).records == [found[1]]
+
+
+def test_a_log_is_forced_to_disk_once_a_second_and_when_it_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, forced = [100.0], []
+    monkeypatch.setattr("assay.store.log.time.monotonic", lambda: now[0])
+    monkeypatch.setattr(os, "fsync", lambda handle: forced.append(now[0]))
+    log = Log(tmp_path / "a.jsonl")
+    forced.clear()  # its folder
+    for moment in (100.1, 100.9, 101.0, 101.1, 101.9, 102.5, 109.0):
+        now[0] = moment
+        log.append(Record("trial", "k", "ok"))
+    assert forced == [101.0, 102.5, 109.0]
+    log.close()
+    assert forced == [101.0, 102.5, 109.0, 109.0]
+
+
+def test_a_log_that_nobody_closes_is_forced_to_disk_when_it_is_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, forced = Log(tmp_path / "a.jsonl"), []
+    monkeypatch.setattr(os, "fsync", forced.append)
+    del log
+    assert len(forced) == 1
 
 
 def test_two_runs_never_share_a_log(tmp_path: Path) -> None:

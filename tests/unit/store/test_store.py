@@ -93,6 +93,48 @@ def test_an_answer_is_had_and_a_failure_is_not(store: Store) -> None:
         assert [view.has(key) for key in ("ok", "skipped", "failed", "unknown")] == [True, True, False, False]
 
 
+def test_a_damaged_array_counts_as_missing_when_it_is_looked_at_and_for_all_after_it_was_read(store: Store) -> None:
+    digest = store.save({"x": np.arange(3)})
+    store.put(Record("trial", "k", "ok", arrays=digest))
+    assert store.has("k", sound=True)
+    flip(store.arrays.path(digest))
+    assert (store.has("k"), store.has("k", sound=True)) == (True, False)
+    record = store.get("k")
+    assert record is not None
+    with pytest.raises(StoreError, match=r"trial k: array .* is damaged.*run the study again"):
+        reopened(store).load(record)
+    assert not store.has("k")
+    assert "k" not in store.known(["k"])
+    store.save({"x": np.arange(3)})
+    assert store.has("k", sound=True)
+
+
+def test_known_are_the_answers_whose_arrays_are_there(store: Store) -> None:
+    for status in ("ok", "skipped", "failed"):
+        store.put(Record("trial", status, status, data={"n": (1, 2)}))
+    for key in ("whole", "gone"):
+        store.put(Record("trial", key, "ok", arrays=store.save({"key": np.frombuffer(key.encode(), np.uint8)})))
+    gone = store.get("gone")
+    assert gone is not None
+    store.arrays.path(gone.arrays).unlink()
+    store.put(Record("trial", "nonsense", "ok", arrays="../../etc/passwd"))
+    wanted = ["ok", "skipped", "failed", "whole", "gone", "nonsense", "unknown"]
+    for view in (store, reopened(store)):
+        known = view.known(wanted)
+        assert set(known) == {"ok", "skipped", "whole"} == {key for key in wanted if view.has(key)}
+        assert len(known) == 3
+        assert [known.status(key) for key in ("ok", "skipped", "failed")] == ["ok", "skipped", None]
+        assert dict(known) == view.get_many(["ok", "skipped", "whole"])
+        assert known["ok"].data == {"n": [1, 2]}
+        assert known.get("failed") is None
+
+
+def test_what_is_put_between_two_questions_is_known_to_the_second(store: Store) -> None:
+    assert len(store.known(["a"])) == 0
+    store.put(Record("trial", "a", "ok"))
+    assert "a" in store.known(["a"])
+
+
 def test_a_failure_put_after_an_answer_changes_nothing(store: Store) -> None:
     assert store.records() == []  # from here on, the index is open and does not know what is put
     for status in ("failed", "ok", "failed"):

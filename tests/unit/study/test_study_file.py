@@ -242,7 +242,9 @@ def test_an_empty_file_misses_three_lists(tmp_path):
 @pytest.mark.parametrize("name", sorted(shelf()))
 def test_every_shipped_study_loads_under_every_way_to_call_it(name):
     study = find(name)
-    assert study == find(f"studies/{name}.toml") == load(shelf()[name])
+    assert study == find(f"studies/{name}.toml") == find(str(shelf()[name]))
+    assert study.name == name
+    assert study.to_json() == {**load(shelf()[name]).to_json(), "name": name}
     assert title(shelf()[name]) == study.title != ""
 
 
@@ -349,3 +351,12 @@ def test_no_study_is_narrowed_to_nothing(limit):
 def test_no_study_is_narrowed_to_no_seed_or_to_one_seed_twice(seeds):
     with pytest.raises(AssayError):
         read(BASE, "s").narrowed(None, seeds)
+
+
+def test_no_two_shipped_studies_and_no_user_s_study_share_a_name(tmp_path):
+    """Its name is also the default store."""
+    copy = tmp_path / "small.toml"
+    copy.write_bytes(shelf()["soco/small"].read_bytes())
+    names = [find(name).name for name in shelf()]
+    assert len({*names, find(str(copy)).name}) == len(names) + 1
+    assert find(str(copy)).name == "small"

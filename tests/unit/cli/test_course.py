@@ -1,0 +1,148 @@
+"""How far a run is, and how long it will take."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from assay.cli import progress as module
+from assay.cli.course import Course
+from assay.cli.progress import progress
+from assay.core.records import Record
+from assay.store.store import Store
+
+
+def planned(**kinds: int) -> Any:
+    return SimpleNamespace(kinds=Counter(kinds), total=sum(kinds.values()))
+
+
+def record(kind: str, wall: float | None, status: str = "ok") -> Record:
+    cost = {} if wall is None else {"wall": wall}
+    return Record(kind, f"{kind} {wall} {status}", status, cost=cost)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.open(tmp_path / "s", sync=False)
+
+
+def test_an_estimate_is_by_kind_and_shared_by_the_workers(store: Store) -> None:
+    for found in (record("trial", 1.0), record("trial", 3.0), record("model", 60.0), record("fit", 9.0)):
+        store.put(found)
+    course = Course(workers=2)
+    course.begin(planned(trial=10, model=1), store)
+    assert course.estimate() == ((10 * 2.0 + 60.0) / 2, True)
+
+
+def test_this_run_s_own_times_replace_those_of_earlier_ones(store: Store) -> None:
+    store.put(record("trial", 100.0))
+    course = Course(workers=1)
+    course.begin(planned(trial=5), store)
+    course.note(record("trial", 2.0))
+    assert course.estimate() == (4 * 2.0, True)
+
+
+def test_what_is_left_out_of_an_estimate_is_known(store: Store) -> None:
+    course = Course(workers=1)
+    course.begin(planned(trial=2, evidence=2), store)
+    assert course.estimate() is None
+    course.note(record("trial", 3.0))
+    assert course.estimate() == (3.0, False)
+
+
+def test_a_skip_and_a_failure_are_done_and_take_no_part_in_times(store: Store) -> None:
+    course = Course(workers=1)
+    course.begin(planned(trial=3), store)
+    course.note(record("trial", None, "skipped"))
+    course.note(record("trial", None, "failed"))
+    assert course.how_far() == "2 of 3 done"
+    assert course.estimate() is None
+    assert course.trouble == {"skipped": 1, "failed": 1}
+
+
+def test_an_interrupt_tells_the_counts(store: Store) -> None:
+    course = Course(workers=1)
+    assert course.interrupted("assay run x") == (
+        "interrupted: nothing is computed yet. Run the same command again to go on: assay run x"
+    )
+    course.begin(planned(trial=120), store)
+    for _ in range(38):
+        course.note(record("trial", 1.0))
+    assert "interrupted: 38 of 120 done and kept, 82 left." in course.interrupted("assay run x")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    now = [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(module.threading.Timer, "start", lambda _: None)
+
+    def pass_(seconds: float) -> None:
+        now[0] += seconds
+
+    return pass_
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_a_long_run_says_at_its_start_how_long_like_ones_took(
+    store: Store, clock: Callable[[float], None], capsys: pytest.CaptureFixture[str], quiet: bool
+) -> None:
+    """On standard error, and also where that is a pipe, which has no bar."""
+    store.put(record("trial", 2.0))
+    with progress(store.root, 1, quiet) as watch:
+        watch(None, planned(trial=20))
+        assert "About 40 s to go: 0 of 20 done." in capsys.readouterr().err
+        clock(9.0)
+        watch(record("trial", 2.0), planned())
+        assert "to go" not in capsys.readouterr().err  # once
+
+
+def test_a_run_of_a_new_kind_says_it_after_three_seconds(
+    store: Store, clock: Callable[[float], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress(store.root, 1, True) as watch:
+        watch(None, planned(trial=20))
+        for _ in range(2):
+            clock(1.4)
+            watch(record("trial", 1.4), planned())
+            assert capsys.readouterr().err == ""
+        clock(1.4)
+        watch(record("trial", 1.4), planned())
+        assert capsys.readouterr().err == "About 24 s to go: 3 of 20 done.\n"
+
+
+def test_a_short_run_says_nothing(
+    store: Store, clock: Callable[[float], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.put(record("trial", 0.2))
+    with progress(store.root, 1, True) as watch:
+        watch(None, planned(trial=20))
+        for _ in range(20):
+            clock(0.2)
+            watch(record("trial", 0.2), planned())
+    assert capsys.readouterr().err == ""
+
+
+def test_a_run_that_has_nothing_after_three_seconds_says_so(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module.threading.Timer, "start", lambda timer: timer.function())
+    with progress(store.root, 1, True) as watch:
+        watch(None, planned(trial=20))
+    assert capsys.readouterr().err == "0 of 20 done. How long it takes is not known before the first one is.\n"
+
+
+def test_an_interrupt_leaves_with_a_sentence(store: Store) -> None:
+    def interrupt() -> None:
+        with progress(store.root, 1, True) as watch:
+            watch(None, planned(trial=2))
+            watch(record("trial", 0.1), planned())
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="1 of 2 done and kept, 1 left"):
+        interrupt()
