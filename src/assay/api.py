@@ -200,7 +200,7 @@ def assert_faithful(
     model, the whole interval must lie below gamma to refute; with fewer, and with ``rule="point"``, the value decides.
     """
     tested = resolve("metrics", Spec.parse(metric))
-    if not card("metrics", tested.name).fact("higher_is_better", True):
+    if not card("metrics", tested.name).given(tested).fact("higher_is_better", True):
         raise SpecError(f"'{metric}' is better when lower; the test needs a metric with a floor.")
     trials = [attribute(environment, method, n=n, seed=seed) for seed in seeds]
     where = environment if isinstance(environment, str) else describe(environment).name
