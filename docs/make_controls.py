@@ -27,10 +27,10 @@ from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, mean_score
 from assay.core.features import Pixels
 from assay.core.machine import Machine
+from assay.core.promises import fact
 from assay.core.protocols import Probing, Trained
 from assay.core.query import Query
 from assay.core.question import Question
-from assay.core.promises import fact
 from assay.core.registry import aliases, card, catalogue, expanded, resolve
 from assay.core.rng import generator
 from assay.core.setting import Recipe, Reference, Samples, Setting, Truth

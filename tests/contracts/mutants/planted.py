@@ -29,7 +29,8 @@ def planted(mutant: Mutant) -> Iterator[Callable[..., Any]]:
         _plant(mutant.module, changed(mutant))
         spec = expanded("metrics", Spec(mutant.metric))
         module, _, attr = card("metrics", spec.name).target.partition(":")
-        yield partial(getattr(importlib.import_module(module), attr), **dict(spec.params))
+        made = getattr(importlib.import_module(module), attr)
+        yield partial(made, **dict(spec.params)) if spec.params else made
     finally:
         for name in [name for name in sys.modules if _replaced(name)]:
             del sys.modules[name]
