@@ -29,8 +29,9 @@ class SensitivityN:
     exact for its probability, and score less than 1 there (readout='probability' is AttributionLab's). Sets are nested:
     the set of size N is the first N of a shuffled order, so one order serves every N, each N still sees independent
     sets (ours). All samples and methods share the orders. Eight values of N are ours: 16 take twice the model rows and
-    narrow the interval of the mean by a tenth or two only, as neighbouring sizes say nearly the same. Undefined at an N
-    where the drops or the sums are constant; the value is the mean over the others.
+    mostly narrow the interval of the mean by a tenth or two only, as neighbouring sizes share their orders; half the
+    sets would widen it more. Undefined at an N where the drops or the sums are constant; the value is the mean over the
+    others.
     """
 
     sizes: int = 8  # values of N, evenly spaced in their logarithm from 1 to all features but one
