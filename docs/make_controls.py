@@ -28,10 +28,11 @@ from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, mean_score
 from assay.core.features import Pixels
 from assay.core.machine import Machine
+from assay.core.promises import fact
 from assay.core.protocols import Probing, Trained
 from assay.core.query import Query
 from assay.core.question import Question
-from assay.core.registry import catalogue, resolve
+from assay.core.registry import aliases, card, catalogue, expanded, resolve
 from assay.core.rng import Stream, generator
 from assay.core.setting import Recipe, Reference, Samples, Setting, Truth
 from assay.core.spec import Spec
@@ -246,7 +247,7 @@ def measured(place: Place, metrics: Iterable[str]) -> Iterator[tuple[str, Kept]]
 
 def compared(metric: Any, found: Mapping[str, Evidence], honest: Sequence[str]) -> Kept:
     """Scores, and the controls' paired differences to the best of the honest methods."""
-    sign = 1.0 if metric.higher_is_better else -1.0
+    sign = 1.0 if fact(metric, "higher_is_better") else -1.0
     reduce = getattr(metric, "reduce", mean_score)
     scores = {label: reduce(evidence).value for label, evidence in found.items()}
     known = [label for label in honest if scores[label] is not None]
@@ -409,7 +410,8 @@ def read() -> Kept:
 def remeasured(names: Sequence[str]) -> Kept:
     """What is kept, with these metrics measured again; all of them where none is named."""
     before = {place["name"]: place["metrics"] for place in read()["places"]} if names else {}
-    claiming = [name for name in catalogue("metrics") if name not in NOT_ABOUT_FAITHFULNESS]
+    every = sorted([*catalogue("metrics"), *aliases("metrics")])
+    claiming = [name for name in every if name not in NOT_ABOUT_FAITHFULNESS]
     everything = [*claiming, *VARIANTS]
     if unknown := set(names) - set(claiming):
         sys.exit(f"{', '.join(sorted(unknown))}: no metric that claims faithfulness. Known: {', '.join(claiming)}")
@@ -437,9 +439,11 @@ def main(arguments: Sequence[str]) -> None:
     kept = read()
     PAGE.write_text(page(kept), encoding="utf-8")
     print(f"wrote {PAGE}")
-    for name, card in catalogue("metrics").items():
-        if card.fact("controls", "") != (fact := card_fact(kept, name)):
-            print(f"the card of {name} should say controls = {fact!r}")
+    for name in (*catalogue("metrics"), *aliases("metrics")):
+        spec = expanded("metrics", Spec(name))
+        said, found = card("metrics", spec.name).given(spec).fact("controls", ""), card_fact(kept, name)
+        if said != found:
+            print(f"the card of {name} should say controls = {found!r}")
 
 
 if __name__ == "__main__":

@@ -5,10 +5,13 @@ python docs/make_metrics.py
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from assay.core.cards import Card
-from assay.core.registry import catalogue
+from assay.core.promises import facts_with
+from assay.core.registry import aliases, catalogue
+from assay.core.spec import Spec
 
 PAGE = Path(__file__).with_name("metrics.md")
 HEAD = """# Metrics
@@ -47,8 +50,26 @@ def _first_need(card: Card) -> str:
 
 def _entry(card: Card) -> str:
     doc = "\n".join(line.removeprefix("    ") for line in card.doc.splitlines()).replace("``", "`")
+    names = {name: spec for name, spec in aliases("metrics").items() if spec.name == card.name}
+    also = [_alias(card, name, spec) for name, spec in names.items()]
+    return "\n".join([f"### {card.name}\n\n{doc}\n\n{_told(_facts(card))}.\n", *also])
+
+
+def _alias(card: Card, name: str, spec: Spec) -> str:
+    """What is different under another name; no ``controls`` means that all of them lose."""
+    facts = tuple(facts_with(dict(card.facts), dict(spec.params)).items())
+    plain, other = _facts(card), _facts(replace(card, facts=facts))
+    changed = {fact: other.get(fact, "all lose") for fact in plain | other if plain.get(fact) != other.get(fact)}
+    return f"`{name}` is `{spec}`: {_told(changed)}.\n"
+
+
+def _told(facts: dict[str, str]) -> str:
+    return "; ".join(f"*{name}* {value}" for name, value in facts.items())
+
+
+def _facts(card: Card) -> dict[str, str]:
     low, high = card.fact("range")
-    facts = {
+    return {
         "better": ("higher" if card.fact("higher_is_better") else "lower") + _whose(card),
         "range": "no bounds" if _bound(low) == _bound(high) else f"{_bound(low)} to {_bound(high)}",
         "ideal": _bound(card.fact("ideal")),
@@ -58,8 +79,6 @@ def _entry(card: Card) -> str:
         **({"controls": card.fact("controls")} if card.fact("controls") else {}),
         "source": card.fact("paper"),
     }
-    told = "; ".join(f"*{name}* {value}" for name, value in facts.items())
-    return f"### {card.name}\n\n{doc}\n\n{told}.\n"
 
 
 def _bound(value: float) -> str:
@@ -68,7 +87,8 @@ def _bound(value: float) -> str:
 
 def _kept(card: Card) -> list[str]:
     """Invariances, each with the parameters that cost it."""
-    lost = {kind: f" (not with {name}={value!r})" for name, value, kind in card.fact("varies", ())}
+    rows = [row for row in card.fact("varies", ()) if isinstance(row[2], str)]
+    lost = {kind: f" (not with {name}={value!r})" for name, value, kind in rows}
     return [f"{kind}{lost.get(kind, '')}" for kind in card.fact("invariant")]
 
 

@@ -205,7 +205,7 @@ def assert_faithful(
     model, the whole interval must lie below gamma to refute; with fewer, and with ``rule="point"``, the value decides.
     """
     tested = resolve("metrics", Spec.parse(metric))
-    if not card("metrics", tested.name).fact("higher_is_better", True):
+    if not card("metrics", tested.name).given(tested).fact("higher_is_better", True):
         raise SpecError(f"'{metric}' is better when lower; the test needs a metric with a floor.")
     judges = {check: named("metrics", str(spec))[0] for check, spec in floors(tested, metric, gamma, signs, agreement)}
     memory, solver = Memory(HERE, raises=True), Component("methods", made=method_named(method)[0])

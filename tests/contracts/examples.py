@@ -13,7 +13,7 @@ from assay.check.method_case import MethodCase
 from assay.check.metric_case import MetricCase
 from assay.check.site import POOL, site
 from assay.core.build import build
-from assay.core.registry import catalogue, resolve
+from assay.core.registry import aliases, catalogue, resolve
 from assay.core.shapes import wants_component
 from assay.core.spec import Spec
 
@@ -48,8 +48,8 @@ INNER = ("agop", "random_map")  # one that fits, and one that draws numbers and 
 
 
 def specs(kind: str) -> list[str]:
-    """Every component of a kind, and every combinator around other components."""
-    found = []
+    """Every component of a kind, every alias, and every combinator around other components."""
+    found = list(aliases(kind))
     for name, card in catalogue(kind).items():
         found.append(EXAMPLES.get(name, name))
         takes = [param.name for param in card.params if wants_component(param.annotation) == "methods"]

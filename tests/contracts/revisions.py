@@ -21,7 +21,8 @@ from torch import Tensor
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is also run as a script
 
 from assay.check.site import site, sites
-from assay.core.registry import KINDS, card, catalogue
+from assay.core.registry import KINDS, aliases, card, catalogue, expanded
+from assay.core.spec import Spec
 from contracts.examples import EXAMPLES, method_case, metric_case
 
 KEPT = Path(__file__).with_name("revisions.json")
@@ -76,7 +77,7 @@ def _parts(case: Any, kind: str) -> dict[str, Tensor]:
 
 def _output(kind: str, name: str, place: str, parts: dict[str, Tensor]) -> Output:
     numbers = {f"{part}.{what}": value for part, tensor in parts.items() for what, value in _summary(tensor).items()}
-    return Output(card(kind, name).revision, place, numbers)
+    return Output(card(kind, expanded(kind, Spec(name)).name).revision, place, numbers)
 
 
 def _summary(tensor: Tensor) -> dict[str, float]:
@@ -117,7 +118,7 @@ def complaint(kind: str, name: str, now: Output) -> str:
 
 def write(anyway: bool) -> list[str]:
     """Store what is new or changed with its revision; returns the complaints about the rest."""
-    outputs = {kind: {name: measure(kind, name) for name in catalogue(kind)} for kind in KINDS}
+    outputs = {kind: {name: measure(kind, name) for name in (*catalogue(kind), *aliases(kind))} for kind in KINDS}
     refused = [text for kind in KINDS for name in outputs[kind] if (text := _refusal(kind, name, outputs[kind][name]))]
     if anyway or not refused:
         told = {kind: {name: asdict(output) for name, output in found.items()} for kind, found in outputs.items()}

@@ -9,7 +9,9 @@ from assay.check.fault import examine
 from assay.check.metric_case import MANY
 from assay.check.metrics import CONTRACTS
 from assay.check.site import sites
-from assay.core.registry import catalogue
+from assay.core.build import build
+from assay.core.promises import fact
+from assay.core.registry import aliases, catalogue, resolve
 from assay.core.spec import Spec
 from contracts.examples import metric_case, specs
 
@@ -50,5 +52,15 @@ def test_a_metric_applies_somewhere(spec: str) -> None:
     assert "" in reasons, reasons
 
 
-def test_every_metric_is_tried() -> None:
-    assert {Spec.parse(spec).name for spec in SPECS} == set(catalogue("metrics"))
+def test_every_metric_is_tried_in_each_of_its_directions() -> None:
+    assert {Spec.parse(spec).name for spec in SPECS} == {*catalogue("metrics"), *aliases("metrics")}
+    directions = {(spec.name, fact(build("metrics", spec), "higher_is_better")) for spec in map(_resolved, SPECS)}
+    for name, card in catalogue("metrics").items():
+        turned = [change for _, _, change in card.fact("varies", ()) if "higher_is_better" in change]
+        assert {higher for metric, higher in directions if metric == name} == (
+            {True, False} if turned else {card.fact("higher_is_better")}
+        )
+
+
+def _resolved(text: str) -> Spec:
+    return resolve("metrics", Spec.parse(text))

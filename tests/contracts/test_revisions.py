@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from assay.core.registry import KINDS, catalogue
+from assay.core.registry import KINDS, aliases, catalogue
 from contracts import revisions
 from contracts.revisions import RENEW, Output, as_before, complaint, kept, measure
 
-COMPONENTS = [(kind, name) for kind in KINDS for name in catalogue(kind)]
+COMPONENTS = [(kind, name) for kind in KINDS for name in (*catalogue(kind), *aliases(kind))]
 BEFORE = Output("1", "color_count", {"value.size": 10.0, "value.sum": 1.0})
 
 

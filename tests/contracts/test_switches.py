@@ -7,13 +7,15 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
-from assay.check.declared import declared_invariances, keeps
+from assay.check.declared import declared_invariances
 from assay.check.fault import find
 from assay.check.metrics import in_range
 from assay.check.site import sites
 from assay.core.build import build
 from assay.core.foreign import load
-from assay.core.registry import catalogue, resolve
+from assay.core.promises import fact
+from assay.core.registry import aliases, catalogue, resolve
+from assay.core.shapes import fits
 from assay.core.spec import Spec
 from contracts.examples import EXAMPLES, metric_case
 
@@ -50,13 +52,25 @@ def test_no_switch_breaks_what_is_declared(name: str) -> None:
 def test_what_a_switch_costs_was_promised(name: str) -> None:
     card = catalogue("metrics")[name]
     known = {*card.fact("invariant"), "range", "direction", *(["exact"] if card.fact("exact_on_linear") else [])}
-    for param, _, promise in card.fact("varies", ()):
-        assert param in {one.name for one in card.params}
-        assert promise in known
+    facts = {*dict(card.facts), "controls"}
+    for param, value, change in card.fact("varies", ()):
+        (found,) = (one for one in card.params if one.name == param)
+        assert fits(value, found.annotation)
+        assert {change} <= known if isinstance(change, str) else set(change) <= facts
 
 
 def test_a_promise_is_lost_with_the_value_that_costs_it() -> None:
     metric = build("metrics", resolve("metrics", Spec.parse("single_deletion(transform='abs')")))
-    assert not keeps(metric, "exact")
-    assert keeps(metric, "scale")
-    assert keeps(build("metrics", resolve("metrics", Spec.parse("single_deletion"))), "exact")
+    assert not fact(metric, "exact_on_linear")
+    assert fact(metric, "invariant") == ("scale",)
+    assert fact(build("metrics", resolve("metrics", Spec.parse("single_deletion"))), "exact_on_linear")
+
+
+@pytest.mark.parametrize("name", aliases("metrics"))
+def test_an_alias_turns_the_direction_and_the_ideal_to_the_other_end(name: str) -> None:
+    spec = aliases("metrics")[name]
+    card = catalogue("metrics")[spec.name]
+    turned = card.given(spec)
+    assert turned.fact("higher_is_better") is not card.fact("higher_is_better")
+    assert {turned.fact("ideal"), card.fact("ideal")} == {0.0, 1.0}
+    assert turned.fact("axes") != card.fact("axes")

@@ -28,7 +28,7 @@ MOST = 1.3  # times the cost of one map
 
 def problems() -> list[Measured]:
     return [
-        Shared("Sensitivity-N, 16 sizes, 10 sets", SensitivityN(sets=10)),
+        Shared("Sensitivity-N, 16 sizes, 10 sets", SensitivityN(sizes=16, sets=10)),
         Shared("single deletion", SingleDeletion()),
     ]
 

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from assay.check import maps
 from assay.check.compare import differing_rows, told
 from assay.check.fault import Fault
 from assay.check.metric_case import FEW, MetricCase, noise
 from assay.core.evidence import Evidence
-from assay.core.promises import keeps
+from assay.core.promises import fact
 
 CLOSE = 1e-4  # relative and absolute: answers of float32 models, through a correlation
 GRAIN = 64  # values are whole numbers of 1/64: a shift or a cube rounds nothing away, and some values tie
-
-
-def invariant(metric: Any) -> tuple[str, ...]:
-    """Which of scale, shift and monotone a metric declares, with the parameters that it has."""
-    return tuple(kind for kind in getattr(metric, "invariant", ()) if keeps(metric, kind))
 
 
 def declared_invariances(case: MetricCase) -> Iterator[Fault]:
@@ -28,13 +22,13 @@ def declared_invariances(case: MetricCase) -> Iterator[Fault]:
     to nothing here.
     """
     case.plain(FEW)
-    needs = getattr(case.metric, "needs", ())
+    needs = fact(case.metric, "needs", ())
     if "method" in needs or "sibling" in needs or hasattr(case.metric, "prepare"):
         return
     scene = case.scene(FEW)
     start = (noise(scene, scene.setting.features.shape) * GRAIN).round() / GRAIN
     plain = _values(case.judge(scene, start))
-    for kind in invariant(case.metric):
+    for kind in fact(case.metric, "invariant", ()):
         for name, changed in maps.changed(start, kind).items():
             for samples in differing_rows(plain, _values(case.judge(scene, changed)), CLOSE).values():
                 message = f"declares '{kind}' and is not invariant: gave another value for {name}"

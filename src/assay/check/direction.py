@@ -10,7 +10,7 @@ from torch import Tensor
 from assay.check.fault import Fault
 from assay.check.metric_case import FEW, MANY, MetricCase, noise
 from assay.core.errors import NotApplicable
-from assay.core.promises import keeps
+from assay.core.promises import fact
 from assay.core.question import Question
 from assay.core.trial import Scene
 
@@ -24,11 +24,11 @@ def direction(case: MetricCase) -> Iterator[Fault]:
     ask another model or prepare on other rows judge more than a map: they are held to nothing here.
     """
     case.plain(FEW)
-    if not hasattr(case.metric, "higher_is_better"):
+    if fact(case.metric, "higher_is_better") is None:
         raise NotApplicable("does not say which direction is better")
-    needs = getattr(case.metric, "needs", ())
+    needs = fact(case.metric, "needs", ())
     again = "method" in needs or getattr(case.metric, "again", False)
-    if again or "sibling" in needs or hasattr(case.metric, "prepare") or not keeps(case.metric, "direction"):
+    if again or "sibling" in needs or hasattr(case.metric, "prepare") or not fact(case.metric, "prefers_truth", True):
         return
     scene = case.scene(MANY)
     judges_by_truth = "truth" in needs
@@ -74,10 +74,10 @@ def _least_liked(case: MetricCase, attributions: list[Tensor]) -> float:
 def _liking(case: MetricCase, attribution: Tensor) -> float | None:
     """The score of a map, negated where lower is better."""
     value = case.reduce(case.judge(case.scene(MANY), attribution)).value
-    sign = 1 if case.metric.higher_is_better else -1
+    sign = 1 if fact(case.metric, "higher_is_better") else -1
     return None if value is None else sign * value
 
 
 def _told(case: MetricCase, left: float, right: float) -> str:
-    sign = 1 if case.metric.higher_is_better else -1
+    sign = 1 if fact(case.metric, "higher_is_better") else -1
     return f"{sign * left:.4g} against {sign * right:.4g}, {'higher' if sign > 0 else 'lower'} is better"

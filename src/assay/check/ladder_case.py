@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from assay.check import maps
-from assay.check.declared import invariant
 from assay.check.fault import Fault, Unanswered
 from assay.check.judges import Answer, ForeignJudge, Judge, OwnJudge
 from assay.check.maps import random
@@ -21,7 +20,7 @@ from assay.check.rungs import Rung, ladder
 from assay.core.errors import NotApplicable
 from assay.core.foreign_metrics import ForeignMetric
 from assay.core.global_streams import seeded
-from assay.core.promises import keeps
+from assay.core.promises import fact
 
 SEEDS = 8  # draws of a metric that draws: by chance, 8 and 8 are apart in 1 of 6435 comparisons
 CLOSE = 1e-4  # relative and absolute: answers of float32 models, through a correlation
@@ -42,18 +41,17 @@ class Promises:
     @classmethod
     def of(cls, metric: Any) -> Promises:
         """As declared."""
-        foreign, names = isinstance(metric, ForeignMetric), [name for name in dir(type(metric)) if name[0] != "_"]
-        facts = dict(metric.facts) if foreign else {name: getattr(metric, name) for name in names}
-        zero = facts.get("canvas", "zero") in ("zero", "true", 0)  # the baseline that exact attributions are about
-        exact = zero and bool(facts.get("exact_on_linear", False)) and keeps(metric, "exact")
-        best = exact or (zero and bool(facts.get("best_on_linear", False)))
+        zero = fact(metric, "canvas", "zero") in ("zero", "true", 0)  # the baseline that exact attributions are about
+        exact = zero and bool(fact(metric, "exact_on_linear", False))
+        best = exact or (zero and bool(fact(metric, "best_on_linear", False)))
+        ideal = fact(metric, "ideal")
         return cls(
-            higher=facts.get("higher_is_better"),
-            ideal=float(facts["ideal"]) if exact and "ideal" in facts else None,
+            higher=fact(metric, "higher_is_better"),
+            ideal=float(ideal) if exact and ideal is not None else None,
             best=best,
-            prefers=foreign or best or "truth" in facts.get("needs", ()),
-            invariant=tuple(facts.get("invariant", ())) if foreign else invariant(metric),
-            kinds=tuple(facts.get("kinds", ("image", "table"))),
+            prefers=isinstance(metric, ForeignMetric) or best or "truth" in fact(metric, "needs", ()),
+            invariant=tuple(fact(metric, "invariant", ())),
+            kinds=tuple(fact(metric, "kinds", ("image", "table"))),
         )
 
     def also(self, given: Mapping[str, Any]) -> Promises:

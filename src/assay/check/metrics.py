@@ -18,7 +18,7 @@ from assay.check.snapshot import changed, snapshot
 from assay.check.surroundings import differences, reseeded, streams, switches
 from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, merge
-from assay.core.promises import keeps
+from assay.core.promises import fact
 
 BLOCK = 16
 EXACT = 1e-6  # relative and absolute: sums over another set of samples
@@ -76,14 +76,13 @@ def batch(case: MetricCase) -> Iterator[Fault]:
 def in_range(case: MetricCase) -> Iterator[Fault]:
     """Values lie in the declared range, whatever the map: its sign, its size, its ties."""
     case.plain(FEW)
-    if not hasattr(case.metric, "range"):
-        raise NotApplicable("declares no range")
-    if not keeps(case.metric, "range"):
-        return
+    bounds = fact(case.metric, "range")
+    if bounds is None:
+        raise NotApplicable("declares no range, or none with these parameters")
     scene = case.scene(FEW)
     some = noise(scene, scene.setting.features.shape)
     maps = {"random": some, "negated": -some, "huge": 1e6 * some, "minute": 1e-6 * some, "empty": 0 * some}
-    low, high = case.metric.range
+    low, high = bounds
     for name, attribution in maps.items():
         evidence = case.judge(scene, attribution)
         score = case.reduce(evidence).value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.core.errors import SpecError, suggest
-from assay.core.registry import ALIASES, KINDS, card, catalogue
+from assay.core.registry import HINTS, KINDS, aliases, card, catalogue
 from assay.core.spec import Spec
 
 
@@ -17,10 +17,10 @@ def kind_of(spec: Spec, also: Iterable[str] = ()) -> str:
             return "environments"
         return "metrics" if _judges(spec) else "methods"
     for kind in KINDS:
-        if spec.name in catalogue(kind):
+        if spec.name in catalogue(kind) or spec.name in aliases(kind):
             return kind
-    known = [*(name for kind in KINDS for name in catalogue(kind)), *also]
-    hint = f" Did you mean '{ALIASES[spec.name]}'?" if spec.name in ALIASES else suggest(spec.name, known)
+    known = [*(name for kind in KINDS for name in (*catalogue(kind), *aliases(kind))), *also]
+    hint = f" Did you mean '{HINTS[spec.name]}'?" if spec.name in HINTS else suggest(spec.name, known)
     raise SpecError(f"nothing is called '{spec.name}'.{hint} 'assay ls' lists everything.")
 
 

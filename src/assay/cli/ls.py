@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.options import Json
 from assay.core.errors import AssayError, suggest
-from assay.core.registry import KINDS, catalogue
+from assay.core.registry import KINDS, aliases, card, catalogue
 from assay.study.shelf import shelf, title
 
 LISTS = (*KINDS, "studies")
@@ -32,7 +32,13 @@ def ls(
 def _items(kind: str) -> list[dict[str, Any]]:
     if kind == "studies":
         return [{"name": name, "summary": title(path)} for name, path in shelf().items()]
-    return [card.to_json() for card in catalogue(kind).values()]
+    named = [
+        {**card(kind, spec.name).given(spec).to_json(), "name": name, "alias_of": str(spec)}
+        for name, spec in aliases(kind).items()
+    ]
+    return sorted(
+        [*(found.to_json() for found in catalogue(kind).values()), *named], key=lambda item: str(item["name"])
+    )
 
 
 def _print(found: dict[str, list[dict[str, Any]]]) -> None:
@@ -43,6 +49,7 @@ def _print(found: dict[str, list[dict[str, Any]]]) -> None:
     for kind, items in found.items():
         table = Table(title=kind, title_justify="left", box=None, show_header=False, padding=(0, 2))
         for item in items:
-            table.add_row(f"[bold]{item['name']}[/bold]", item["summary"])
+            alias = item.get("alias_of")
+            table.add_row(f"[bold]{item['name']}[/bold]", f"alias of {alias}" if alias else item["summary"])
         console.print(table)
         console.print()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +12,7 @@ from assay.cli.kinds import kind_of
 from assay.cli.options import Json
 from assay.cli.studies import named_study, show_study
 from assay.core.cards import REQUIRED, Card, told
-from assay.core.registry import card, resolve
+from assay.core.registry import card, expanded, resolve
 from assay.core.spec import Spec
 from assay.study.shelf import shelf
 
@@ -35,9 +36,12 @@ def show(
 
 def _find(spec: Spec) -> tuple[Card, Spec]:
     kind = kind_of(spec, also=shelf())
+    spec = expanded(kind, spec)
     found = card(kind, spec.name)
-    open_ones = not spec.params and any(param.default == REQUIRED for param in found.params)
-    return found, spec if open_ones else resolve(kind, spec)
+    if not spec.params and any(param.default == REQUIRED for param in found.params):
+        return found, spec
+    spec = resolve(kind, spec)
+    return found.given(spec), spec
 
 
 def _audit(spec: Spec, seed: int) -> dict[str, Any] | None:
@@ -67,8 +71,8 @@ def _print(found: Card, spec: Spec, audited: dict[str, Any] | None) -> None:
     console = Console()
     console.print(f"[bold]{found.name}[/bold]  ({found.kind[:-1]}, {found.target})\n")
     console.print(found.doc, highlight=False)
-    for name, value in found.facts:
-        console.print(f"[dim]{name.replace('_', ' ')}:[/dim] {told(value)}", highlight=False)
+    for name, text in _facts(found):
+        console.print(f"[dim]{name.replace('_', ' ')}:[/dim] {text}", highlight=False)
     if found.params:
         table = Table("parameter", "value", "type", "", title="parameters", title_justify="left", box=None)
         for param in found.params:
@@ -79,6 +83,21 @@ def _print(found: Card, spec: Spec, audited: dict[str, Any] | None) -> None:
         console.print(table)
     if audited:
         _print_layers(console, audited)
+
+
+def _facts(found: Card) -> Iterator[tuple[str, str]]:
+    """A card's facts in words; what other parameters change comes last, a line each."""
+    for name, value in found.facts:
+        if name not in ("varies", "aliases"):
+            yield name, told(value)
+    for alias, parameter, value in found.fact("aliases", ()):
+        yield "alias", f"{alias}, for {parameter}={value!r}"
+    for parameter, value, change in found.fact("varies", ()):
+        other = (
+            {name.replace("_", " "): told(fact) for name, fact in change.items()} if isinstance(change, dict) else {}
+        )
+        text = "; ".join(f"{name}: {fact}" for name, fact in other.items()) or f"does not keep '{change}'"
+        yield f"with {parameter}={value!r}", text
 
 
 def _print_layers(console: Any, audited: dict[str, Any]) -> None:

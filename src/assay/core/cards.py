@@ -11,11 +11,12 @@ import sys
 import tokenize
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from assay.core.errors import SpecError
+from assay.core.promises import facts_with
 from assay.core.shapes import wants_component
 from assay.core.sources import source_digest
 from assay.core.spec import Spec, Value
@@ -47,7 +48,7 @@ class Card:
     target: str  # module:attr
     doc: str = ""
     params: tuple[Param, ...] = ()
-    facts: tuple[tuple[str, Any], ...] = ()  # literal class attributes: revision, higher_is_better, range, ideal, paper
+    facts: tuple[tuple[str, Any], ...] = ()  # literal class attributes, for default parameters: revision, ideal, paper
     source: str = ""  # digest of the source file
     calls: tuple[str, ...] = ()  # names of the functions it defines: tells whether it has fit, probe, train
     perhaps: tuple[str, ...] = ()  # names of its properties: it may have them, depending on parameters
@@ -67,6 +68,11 @@ class Card:
 
     def fact(self, name: str, default: Any = None) -> Any:
         return dict(self.facts).get(name, default)
+
+    def given(self, spec: Spec) -> Card:
+        """The card of the component with these parameters: facts may depend on them."""
+        values = {**{param.name: param.default for param in self.params}, **dict(spec.params)}
+        return replace(self, facts=tuple(facts_with(dict(self.facts), values).items()))
 
     def to_json(self) -> dict[str, Any]:
         return {

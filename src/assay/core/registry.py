@@ -22,8 +22,8 @@ from assay.core.spec import Spec, Value
 
 KINDS = ("environments", "methods", "metrics")
 
-# Names that users of other libraries know: Captum, shap, Quantus.
-ALIASES: Mapping[str, str] = {
+# What users of other libraries may write, and what is then suggested: names of Captum, shap, Quantus.
+HINTS: Mapping[str, str] = {
     "saliency": "gradient",
     "vanilla_gradient": "gradient",
     "gradient_x_input": "input_x_gradient",
@@ -87,12 +87,40 @@ def card(kind: str, name: str) -> Card:
     cards = catalogue(kind)
     if name in cards:
         return cards[name]
-    hint = f" Did you mean '{ALIASES[name]}'?" if ALIASES.get(name) in cards else suggest(name, cards)
+    if name in aliases(kind):
+        raise SpecError(f"'{name}' stands for {aliases(kind)[name]}, which has a card.")
+    hint = f" Did you mean '{HINTS[name]}'?" if HINTS.get(name) in cards else suggest(name, [*cards, *aliases(kind)])
     raise SpecError(f"unknown {kind[:-1]} '{name}'.{hint} 'assay ls {kind}' lists them.")
 
 
+@cache
+def aliases(kind: str) -> Mapping[str, Spec]:
+    """Further names, each for a component with one of its parameters set: rows (name, parameter, value) in the
+    ``aliases`` of its class."""
+    cards, found = catalogue(kind), dict[str, Spec]()
+    for named in cards.values():
+        for name, parameter, value in named.fact("aliases", ()):
+            if name in cards or name in found:
+                raise AssayError(f"'{name}', an alias in {named.target}, is already the name of something else.")
+            found[name] = Spec.of(named.name, **{parameter: value})
+    return found
+
+
+def expanded(kind: str, spec: Spec) -> Spec:
+    """The spec with the name of a component in place of an alias, and what the alias sets among the parameters."""
+    alias = aliases(kind).get(spec.name)
+    if alias is None:
+        return spec
+    for name, value in alias.params:
+        if spec.get(name, value) != value:
+            raise SpecError(f"{spec.name} is {alias}: write {alias.name}({name}={spec.get(name)!r}) for the other.")
+    return alias.replace(**dict(spec.params))
+
+
 def resolve(kind: str, spec: Spec) -> Spec:
-    """The spec with every default filled in and every component inside it resolved; SpecError lists what is wrong."""
+    """The spec with every default filled in, aliases expanded and every component inside it resolved; SpecError lists
+    what is wrong."""
+    spec = expanded(kind, spec)
     found = card(kind, spec.name)
     known = {param.name: param for param in found.params}
     if not (known or found.ours):

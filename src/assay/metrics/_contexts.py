@@ -12,20 +12,21 @@ from assay.core.rng import Draws
 from assay.core.trial import Scene
 from assay.kit.levels import answer_rounding
 from assay.metrics._members import members
+from assay.metrics._removal import Removal
 
 REFERENCE, SHUFFLES = 3, 2  # rows and shuffled inputs among the substitutes
 Change = Callable[[Tensor, Tensor], Tensor]  # contexts (K, B, *entries), which change (K,) -> changed inputs
 
 
-def surroundings(scene: Scene, query: Query, count: int) -> Tensor:
+def surroundings(scene: Scene, removal: Removal, count: int) -> Tensor:
     """Contexts (count, B, *entries): the input, and the input with a random half of its features on the canvas.
 
     The halves are each sample's own.
     """
-    features = scene.setting.features
-    half = scene.draws("contexts").uniform(count, *features.shape).to(query.x).transpose(0, 1) < 0.5
+    draws, shape = scene.draws("contexts"), scene.setting.features.shape
+    half = draws.uniform(count, *shape).to(removal.query.x).transpose(0, 1) < 0.5
     half[0] = False
-    return torch.where(features.expand(half), query.baseline, query.x)
+    return removal(half)
 
 
 def substitutes(scene: Scene, query: Query) -> Tensor:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from torch import Tensor
 
 from assay.core.evidence import Evidence
+from assay.core.question import Question
 from assay.core.trial import Scene, Trial
 from assay.kit.curves import area
 from assay.kit.masks import among_first
 from assay.kit.ranks import descending, places
-from assay.metrics._ask import ask_classes, ask_without, correctness
-from assay.metrics._fill import Removal
+from assay.metrics._removal import Read, Removal, correctness
 from assay.metrics._rows import rows
-
-Read = Callable[[Tensor], Tensor]
 
 
 def ordered(trial: Trial, absolute: bool, ties: str, lowest: bool = False) -> Tensor:
@@ -30,13 +26,13 @@ def ordered(trial: Trial, absolute: bool, ties: str, lowest: bool = False) -> Te
 
 
 def read_by(
-    scene: Scene, by: str, readout: str | None, temperature: float | None, canvas: str | float, jitter: float
+    scene: Scene, by: str, canvas: str | float, question: Question, jitter: float | None
 ) -> tuple[Removal, Read]:
-    """How features are removed, and what is then read: the explained number, or whether the true class is chosen."""
+    """How features are removed, and what is then read: the number asked for, or whether the true class is chosen."""
     if by == "accuracy":
-        removal = ask_classes(scene, "value", canvas, jitter, "accuracy is about classes")
+        removal = Removal.of(scene, canvas, Question("value"), jitter, classes="accuracy is about classes")
         return removal, correctness(removal.query, scene.samples.label)
-    removal = ask_without(scene, readout, temperature, canvas, jitter)
+    removal = Removal.of(scene, canvas, question, jitter)
     return removal, removal.query.score
 
 

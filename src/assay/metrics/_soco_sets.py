@@ -15,7 +15,7 @@ from assay.core.trial import Trial
 from assay.kit.curves import parts_of
 from assay.kit.ranks import descending, places
 from assay.kit.segments import felzenszwalb, numbered, stretched
-from assay.metrics._fill import need_images
+from assay.metrics._removal import need_images
 from assay.metrics._soco import settled
 
 SCALE, SIGMA, MIN_SIZE = 1.0, 0.8, 20  # of felzenszwalb, as AttributionLab cuts images up

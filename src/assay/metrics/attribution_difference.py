@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from assay.core.evidence import Evidence
+from assay.core.promises import Varies
 from assay.core.question import Question
 from assay.core.setting import Setting
 from assay.core.trial import Trial, per_feature, targets_for
@@ -40,7 +41,7 @@ class AttributionDifference:
     needs: ClassVar[tuple[str, ...]] = ("method", "sibling")
     cost: ClassVar[str] = "one more attribution, and a fit"
     invariant: ClassVar[tuple[str, ...]] = ("scale", "shift")
-    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (
+    varies: ClassVar[Varies] = (
         ("stretch", False, "scale"),
         ("stretch", False, "shift"),
         ("stretch", False, "range"),

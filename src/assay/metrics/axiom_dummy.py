@@ -10,9 +10,10 @@ from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.core.evidence import Evidence
+from assay.core.question import Question
 from assay.core.trial import Scene, Trial
-from assay.metrics._ask import ask
 from assay.metrics._contexts import equal, scores_after, substitutes, surroundings
+from assay.metrics._removal import Removal
 from assay.metrics._rows import rows
 
 
@@ -50,8 +51,9 @@ class AxiomDummy:
 
     def probe(self, scene: Scene) -> dict[str, Tensor]:
         """Which of the features tried are dummies (B, features tried)."""
-        query = ask(scene, self.readout, self.temperature, self.canvas)
-        contexts, values = surroundings(scene, query, self.contexts), substitutes(scene, query)
+        removal = Removal.of(scene, self.canvas, Question(self.readout, self.temperature))
+        query = removal.query
+        contexts, values = surroundings(scene, removal, self.contexts), substitutes(scene, query)
         tried, features = self._tried(scene), scene.setting.features
         size = torch.Size(features.shape).numel()
 

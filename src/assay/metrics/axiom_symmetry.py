@@ -10,10 +10,11 @@ from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.core.evidence import Evidence
+from assay.core.question import Question
 from assay.core.trial import Scene, Trial, per_feature
-from assay.metrics._ask import ask
 from assay.metrics._contexts import equal, scores_after, substitutes, surroundings
 from assay.metrics._members import Pairs, put, random_pairs, taken
+from assay.metrics._removal import Removal
 from assay.metrics._rows import rows
 
 ROUNDING = 1e-5  # of a map's largest value: how far two equal attributions may lie apart
@@ -55,8 +56,9 @@ class AxiomSymmetry:
 
     def probe(self, scene: Scene) -> dict[str, Tensor]:
         """Which of the pairs tried are interchangeable for the model (B, pairs)."""
-        query = ask(scene, self.readout, self.temperature, self.canvas)
-        pairs, contexts = random_pairs(scene, self.pairs), surroundings(scene, query, self.contexts)
+        removal = Removal.of(scene, self.canvas, Question(self.readout, self.temperature))
+        query = removal.query
+        pairs, contexts = random_pairs(scene, self.pairs), surroundings(scene, removal, self.contexts)
         x = query.x.expand(len(pairs), *query.x.shape)
         one = taken(x, pairs.left)
         others = torch.stack(

@@ -11,10 +11,11 @@ import torch
 from torch import Tensor
 
 from assay.core.evidence import Evidence, Score
+from assay.core.promises import Varies
+from assay.core.question import Question
 from assay.core.trial import Scene, Trial
 from assay.kit.masks import above
-from assay.metrics._ask import ask_classes
-from assay.metrics._fill import Removal
+from assay.metrics._removal import Removal
 from assay.metrics._rows import rows
 from assay.metrics._soco import heights, indications, readout_of, settled
 
@@ -42,7 +43,7 @@ class Completeness:
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     ideal: ClassVar[float] = 1.0
     invariant: ClassVar[tuple[str, ...]] = ("scale",)
-    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (
+    varies: ClassVar[Varies] = (
         ("transform", "clamp", "scale"),
         ("readout", "logit", "range"),
         ("readout", "margin", "range"),
@@ -88,8 +89,8 @@ class Completeness:
         return Score(float(curve.mean()), len(evidence), count, curve)
 
     def _removal(self, scene: Scene) -> Removal:
-        readout = readout_of(self.indicator, self.readout)
-        return ask_classes(scene, readout, self.canvas, self.jitter, "completeness is a loss of accuracy")
+        question = Question(readout_of(self.indicator, self.readout))
+        return Removal.of(scene, self.canvas, question, self.jitter, classes="completeness is a loss of accuracy")
 
     def _read(self, removal: Removal, scene: Scene) -> Callable[[Tensor], Tensor]:
         read, column = indications(removal.query, scene.samples.label), int(self.indicator != "accuracy")

@@ -12,10 +12,11 @@ from torch.nn.functional import normalize
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
-from assay.core.query import Query
+from assay.core.promises import Varies
+from assay.core.question import Question
 from assay.core.trial import Scene, Trial
-from assay.metrics._ask import ask
 from assay.metrics._perturb import noise, removed_sets, removed_squares
+from assay.metrics._removal import Removal
 from assay.metrics._rows import rows
 
 ROUNDING = 1e-12  # relative: what is left of a forecast below this says nothing
@@ -64,7 +65,7 @@ class Infidelity:
     needs: ClassVar[tuple[str, ...]] = ("model",)
     cost: ClassVar[str] = "samples + 1 model rows a sample, shared by all methods"
     invariant: ClassVar[tuple[str, ...]] = ("scale", "shift")
-    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (
+    varies: ClassVar[Varies] = (
         ("normalise", "none", "scale"),
         ("trend", "none", "shift"),
         ("trend", "constant", "shift"),
@@ -92,8 +93,9 @@ class Infidelity:
 
     def probe(self, scene: Scene) -> dict[str, Tensor]:
         """Scores of the inputs (B,), and of the perturbed inputs (B, samples)."""
-        query = self._query(scene)
-        changed = query.score_each(self.samples, self._points(scene, query))
+        removal = self._removal(scene)
+        query = removal.query
+        changed = query.score_each(self.samples, self._points(scene, removal))
         return {"clean": query.score(query.x), "changed": changed.T.contiguous()}
 
     def __call__(self, trial: Trial) -> Evidence:
@@ -110,8 +112,8 @@ class Infidelity:
     def _noisy(self) -> bool:
         return self.perturbation in ("noise", "noisy_baseline")
 
-    def _query(self, scene: Scene) -> Query:
-        return ask(scene, self.readout, self.temperature, self.canvas)
+    def _removal(self, scene: Scene) -> Removal:
+        return Removal.of(scene, self.canvas, Question(self.readout, self.temperature))
 
     def _removed(self, scene: Scene) -> Tensor:
         region = self.perturbation == "region" and scene.setting.kind == "image"
@@ -129,13 +131,14 @@ class Infidelity:
         size = self._removed(scene).double().flatten(1).sum(dim=1, keepdim=True)
         return normalize(torch.cat([ones, size - size.mean()], dim=1), dim=0)
 
-    def _points(self, scene: Scene, query: Query) -> Callable[[slice], Tensor]:
+    def _points(self, scene: Scene, removal: Removal) -> Callable[[slice], Tensor]:
         """Perturbed inputs (K, B, *entries), x - I."""
         if self._noisy:
+            query = removal.query
             centre = query.x if self.perturbation == "noise" else query.baseline
             return lambda part: centre - self.deviation * self._noise(scene, part)[:, None]
-        gone = scene.setting.features.expand(self._removed(scene))
-        return lambda part: torch.where(gone[part, None], query.baseline, query.x)
+        removed = self._removed(scene)[:, None]
+        return lambda part: removal(removed[part])
 
     def _noise(self, scene: Scene, part: slice) -> Tensor:
         return torch.stack([noise(scene, index) for index in range(part.start, part.stop)])
@@ -153,7 +156,7 @@ class Infidelity:
 
     def _from_canvas(self, trial: Trial) -> Tensor:
         """Slopes times the way from the canvas to the input, added up per feature (B, *features)."""
-        query = self._query(trial.scene)
+        query = self._removal(trial.scene).query
         return query.setting.features.pool(entrywise(trial).double() * (query.x - query.baseline).double())
 
     def _factor(self, told: Tensor, change: Tensor) -> Tensor:

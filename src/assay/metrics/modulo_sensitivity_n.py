@@ -8,9 +8,9 @@ from typing import ClassVar
 from assay.core.evidence import Evidence, Score
 from assay.core.trial import Trial
 from assay.kit.ranks import nested_sums, pearson
+from assay.metrics._pair import whole
 from assay.metrics._rows import rows
 from assay.metrics._sets import nested_sets, point_by_point
-from assay.metrics._whole import whole
 
 ROUNDING = 1e-12  # relative: attribution sums closer than this are equal
 

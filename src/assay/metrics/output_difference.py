@@ -9,9 +9,10 @@ from torch import Tensor
 
 from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence
+from assay.core.promises import Varies
 from assay.core.question import Question
 from assay.core.trial import Scene, Trial
-from assay.metrics._ask import classifies
+from assay.metrics._removal import classifies
 from assay.metrics._rows import rows
 from assay.metrics._sibling import sibling_scene
 
@@ -36,7 +37,7 @@ class OutputDifference:
     needs: ClassVar[tuple[str, ...]] = ("sibling",)
     cost: ClassVar[str] = "2 model rows a sample, shared by all methods"
     invariant: ClassVar[tuple[str, ...]] = ("scale", "shift", "monotone")
-    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (("of", "logits", "range"),)
+    varies: ClassVar[Varies] = (("of", "logits", "range"),)
     exact_on_linear: ClassVar[bool] = False
     paper: ClassVar[str] = "Benchmarking the Attribution Quality of Vision Models (Hesse et al., 2024)"
 
@@ -57,6 +58,6 @@ class OutputDifference:
         """(B, classes), float64."""
         readout = "logit" if self.of == "logits" else "probability"
         query = scene.ask(Question(readout=readout, temperature=self.temperature))
-        if not classifies(query):
+        if not classifies(scene):
             raise NotApplicable("needs a classifier, and this model answers with a value")
         return query.outputs(query.x).double()

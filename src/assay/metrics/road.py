@@ -1,25 +1,35 @@
-"""ROAD, most relevant first (Rong et al., 2022)."""
+"""ROAD (Rong et al., 2022)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import torch
+
+from assay.core.errors import SpecError
 from assay.core.evidence import Evidence
+from assay.core.promises import Varies
+from assay.core.question import Question
 from assay.core.trial import Trial
-from assay.metrics._road import check_ratios, removed
+from assay.kit.curves import parts_of
+from assay.metrics._order import mean_rows, ordered, read_by, without_first
 
 
 @dataclass(frozen=True)
 class Road:
-    """Accuracy left when the features of highest attribution are removed (MoRF), averaged over shares removed.
+    """Accuracy left when the features of highest or of lowest attribution are removed, averaged over shares removed.
 
+    Most relevant first (MoRF), lower is better; least relevant first (``order='lerf'``, ``road_lerf``), higher is.
     Imputed as ROAD does it, without retraining; on tables another canvas is needed. The value is the mean over
     ``ratios`` (ours: the paper shows curves); by accuracy it is 0 or 1 per sample and ratio, against the true label, so
-    that the mean over samples is the set's accuracy. ``road_lerf`` removes the lowest first. A constant map is ranked
-    by its ties alone. Undefined where the model has no finite answer.
+    that the mean over samples is the set's accuracy. Ratios are shares removed, as Li et al. count them, rounded down
+    to whole features; for LeRF the code of Rong et al. counts what stays and rounds that down, which removes one more
+    where a share is no whole number of features. A constant map is ranked by its ties alone. Undefined where the model
+    has no finite answer.
     """
 
+    order: Literal["morf", "lerf"] = "morf"  # removed first: the highest attribution, or the lowest
     ratios: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9)  # shares removed; Li et al.: 0.1, 0.2, ..., 0.9
     by: Literal["accuracy", "probability"] = "accuracy"  # is the true class chosen, or how probable is the target
     absolute: bool = False  # rank by the size of the attribution, whatever its sign
@@ -31,16 +41,34 @@ class Road:
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 0.0
     invariant: ClassVar[tuple[str, ...]] = ("scale", "shift", "monotone")
-    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (("absolute", True, "shift"),)
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
     cost: ClassVar[str] = "a model row a sample for each ratio, imputed"
     axes: ClassVar[tuple[str, str]] = ("share of features removed, highest first", "{read} left")
     controls: ClassVar[str] = "not told apart from the best method: edge_map (colour count with unseen-data effect)"
+    varies: ClassVar[Varies] = (
+        (
+            "order",
+            "lerf",
+            {
+                "higher_is_better": True,
+                "ideal": 1.0,
+                "axes": ("share of features removed, lowest first", "{read} left"),
+                "controls": "not told apart from the best method: edge_map (colour count with unseen-data effect and "
+                "CIFAR-10)",
+            },
+        ),
+        ("absolute", True, "shift"),
+    )
+    aliases: ClassVar[tuple[tuple[str, str, object], ...]] = (("road_lerf", "order", "lerf"),)
     paper: ClassVar[str] = "ROAD (Rong et al., 2022); A Dual-Perspective Approach (Li et al., 2024)"
 
     def __post_init__(self) -> None:
-        check_ratios("road", self.ratios)
+        if not self.ratios or min(self.ratios) < 0 or max(self.ratios) > 1:
+            raise SpecError(f"road: ratios={self.ratios} are no shares of features. Write numbers from 0 to 1.")
 
     def __call__(self, trial: Trial) -> Evidence:
-        return removed(trial, False, self.ratios, self.by, self.absolute, self.ties, self.canvas, self.jitter)
+        removal, read = read_by(trial.scene, self.by, self.canvas, Question("probability"), self.jitter)
+        order = ordered(trial, self.absolute, self.ties, lowest=self.order == "lerf")
+        counts = parts_of(order.shape[1], self.ratios)
+        return mean_rows(without_first(removal, order, counts, read), torch.tensor(self.ratios, dtype=torch.float64))

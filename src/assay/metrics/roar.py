@@ -11,14 +11,15 @@ from torch import Tensor, nn
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
+from assay.core.promises import Varies
+from assay.core.question import Question
 from assay.core.setting import Recipe, Setting
 from assay.core.trial import Scene, Trial
 from assay.kit.curves import area, parts_of
 from assay.kit.masks import among_first
 from assay.kit.ranks import descending, places
-from assay.metrics._ask import ask, classifies, correctness
-from assay.metrics._fill import Removal
 from assay.metrics._order import ordered
+from assay.metrics._removal import Removal, correctness
 from assay.metrics._rows import rows
 
 HELD = 2**26  # numbers of prepared training rows that are held at once
@@ -58,7 +59,7 @@ class Roar:
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 0.0
     invariant: ClassVar[tuple[str, ...]] = ("scale", "monotone")
-    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (("ranking", "global", "monotone"),)
+    varies: ClassVar[Varies] = (("ranking", "global", "monotone"),)
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
     cost: ClassVar[str] = "shares x repeats trainings a method, then as many model rows a sample"
@@ -108,10 +109,7 @@ class Roar:
         return rows(share_removed, value=value.where(defined, 0.0), defined=defined, curve=curve, right=right.bool())
 
     def _removal(self, scene: Scene) -> Removal:
-        query = ask(scene, "value", None, self.canvas)
-        if not classifies(query):
-            raise NotApplicable("needs a classifier: ROAR is about accuracy")
-        return Removal(query)
+        return Removal.of(scene, self.canvas, Question("value"), classes="ROAR is about accuracy")
 
     def _order(self, trial: Trial) -> Tensor:
         """Features (B, P), first those that go first."""

@@ -10,11 +10,13 @@ from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.core.evidence import Evidence
+from assay.core.promises import Varies
+from assay.core.question import Question
 from assay.core.trial import Scene, Trial
 from assay.kit.cells import cell_sums, feature_cells
 from assay.kit.levels import answer_rounding, levels
 from assay.kit.ranks import spearman
-from assay.metrics._ask import ask
+from assay.metrics._removal import Removal
 from assay.metrics._rows import rows
 
 MAP_ROUNDING = 1  # units in the last place of the largest sum of sizes in a cell: sums closer than this are equal
@@ -50,7 +52,7 @@ class SingleDeletion:
     needs: ClassVar[tuple[str, ...]] = ("model",)
     cost: ClassVar[str] = "cells + 1 model rows a sample, shared by all methods"
     invariant: ClassVar[tuple[str, ...]] = ("scale",)
-    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (
+    varies: ClassVar[Varies] = (
         ("transform", "abs", "exact"),
         ("transform", "abs", "direction"),
         ("transform", "relu", "exact"),
@@ -64,13 +66,12 @@ class SingleDeletion:
 
     def probe(self, scene: Scene) -> dict[str, Tensor]:
         """Scores of the inputs (B,), and of the inputs without each cell (B, cells)."""
-        query = ask(scene, self.readout, self.temperature, self.canvas)
-        features, cells = scene.setting.features, self._cells(scene)
+        removal = Removal.of(scene, self.canvas, Question(self.readout, self.temperature))
+        query, cells = removal.query, self._cells(scene)
         every = torch.arange(int(cells.max()) + 1, device=cells.device)
 
         def points(part: slice) -> Tensor:
-            dropped = (every[part, None] == cells).view(-1, 1, *features.shape)
-            return torch.where(features.expand(dropped), query.baseline, query.x)
+            return removal((every[part, None] == cells).view(-1, 1, *scene.setting.features.shape))
 
         return {"clean": query.score(query.x), "without": query.score_each(len(every), points).T}
 

@@ -11,11 +11,12 @@ from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.core.evidence import Evidence, Score
+from assay.core.promises import Varies
+from assay.core.question import Question
 from assay.core.trial import Trial
 from assay.kit.masks import among_first
 from assay.kit.ranks import places
-from assay.metrics._ask import ask_classes
-from assay.metrics._fill import Removal
+from assay.metrics._removal import Removal
 from assay.metrics._rows import rows
 from assay.metrics._soco import heights, indications, readout_of
 from assay.metrics._soco_rule import Rule, first_reaching
@@ -67,7 +68,7 @@ class Soundness:
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 1.0
     invariant: ClassVar[tuple[str, ...]] = ("scale",)
-    varies: ClassVar[tuple[tuple[str, object, str], ...]] = (("transform", "clamp", "scale"),)
+    varies: ClassVar[Varies] = (("transform", "clamp", "scale"),)
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
     cost: ClassVar[str] = "steps model rows a sample, each imputed"
@@ -86,8 +87,8 @@ class Soundness:
             )
 
     def __call__(self, trial: Trial) -> Evidence:
-        readout = readout_of(self.indicator, self.readout)
-        removal = ask_classes(trial.scene, readout, self.canvas, self.jitter, "soundness is about accuracy")
+        question = Question(readout_of(self.indicator, self.readout))
+        removal = Removal.of(trial.scene, self.canvas, question, self.jitter, classes="soundness is about accuracy")
         height, left_out = heights(trial, self.transform), np.linspace(self.first, self.last, self.steps)
         order, counts = grown(trial, height, self.expansion, left_out.tolist(), self.ties)
         correct, score = self._read(trial, removal, height, order, counts)

@@ -138,20 +138,18 @@ def _trials(run: Record, store: Store) -> dict[Place, list[Mapping[str, Any]]]:
 
 
 def higher_is_better(run: Record, metric: str) -> bool | None:
-    """The direction a metric's card declares; None where it declares none."""
-    found = _card(run, metric).get("higher_is_better")
+    """The direction that a metric declares with its parameters; None where it declares none."""
+    found = _declared(run, metric).get("higher_is_better")
     return None if found is None else bool(found)
 
 
 def _ranks_methods(run: Record, metric: str) -> bool:
     """Whether better values mean a better method: a direction is known, and it is not about models."""
-    return higher_is_better(run, metric) is not None and _card(run, metric).get("about") != "models"
+    return higher_is_better(run, metric) is not None and _declared(run, metric).get("about") != "models"
 
 
-def _card(run: Record, metric: str) -> Mapping[str, Any]:
-    entry = next(entry for entry in run.data["study"]["metrics"] if entry["label"] == metric)
-    found: Mapping[str, Any] = run.data["cards"][f"metrics/{str(entry['spec']).partition('(')[0]}"]
-    return found
+def _declared(run: Record, metric: str) -> Mapping[str, Any]:
+    return by_label(run, "metrics")[metric].declared
 
 
 def arrow(run: Record, metric: str, up: str = "↑", down: str = "↓") -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from assay.core.cards import told
+from assay.core.promises import facts_with
 from assay.core.question import Question
 from assay.core.records import Record, canonical
 from assay.core.spec import Spec, walk
 
 KINDS = ("environments", "methods", "metrics")
-_DESCRIBED = ("kind", "name", "target", "summary", "doc", "params", "revision", "higher_is_better")
+_DESCRIBED = ("kind", "name", "target", "summary", "doc", "params", "revision", "higher_is_better", "varies", "aliases")
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,11 @@ class Component:
     def anchor(self) -> str:
         return f"{self.kind}-{self.index}"
 
+    @cached_property
+    def declared(self) -> Mapping[str, Any]:
+        """The card's facts with the parameters that the component has."""
+        return facts_with(self.card, dict(self.spec.params))
+
     @property
     def short(self) -> str:
         """The spec without the parameters that have their default value."""
@@ -40,7 +47,7 @@ class Component:
     @property
     def axes(self) -> tuple[str, str]:
         """What a metric's curve is drawn over, and what of; a card's ``{read}`` is what is read off the model."""
-        over, of = self.card.get("axes") or ("", "")
+        over, of = self.declared.get("axes", ("", ""))
         return str(over), str(of).replace("{read}", self._read) or self.label
 
     @property
@@ -80,14 +87,14 @@ class Component:
     @property
     def arrow(self) -> str:
         """Where better values lie."""
-        return {None: "", True: "↑", False: "↓"}[self.card.get("higher_is_better")]
+        return {None: "", True: "↑", False: "↓"}[self.declared.get("higher_is_better")]
 
     @property
     def facts(self) -> dict[str, str]:
         """What else the card says."""
-        found = {name: _plain(value) for name, value in self.card.items() if name not in _DESCRIBED}
+        found = {name: _plain(value) for name, value in self.declared.items() if name not in _DESCRIBED}
         if self.kind == "metrics" and self.arrow:
-            found["better"] = "higher" if self.card["higher_is_better"] else "lower"
+            found["better"] = "higher" if self.declared["higher_is_better"] else "lower"
         return found
 
 

@@ -138,5 +138,5 @@ def _with_metrics(
 def _higher_is_better(metrics: tuple[Entry, ...], label: str) -> bool | None:
     """None where the metric does not say."""
     spec = next(entry.spec for entry in metrics if entry.label == label)
-    found = card("metrics", spec.name).fact("higher_is_better")
+    found = card("metrics", spec.name).given(spec).fact("higher_is_better")
     return None if found is None else bool(found)

@@ -41,7 +41,7 @@ INFIDELITY = [
         "best = (told * change).sum() / size.sum() + 0 * size",
     ),
     own("infidelity", "factor of any sign", ".clamp(min=0)", ""),
-    own("infidelity", "blank canvas whatever was asked", "self.temperature, self.canvas)", 'self.temperature, "zero")'),
+    own("infidelity", "blank canvas whatever was asked", "scene, self.canvas,", 'scene, "zero",'),
     own("infidelity", "squares are sets", 'if region or self.perturbation == "square":', "if region:"),
     own("infidelity", "regions are sets", "if region or", "if"),
     own("infidelity", "regions of tables are squares", ' and scene.setting.kind == "image"', ""),
@@ -80,8 +80,8 @@ INFIDELITY = [
     own(
         "infidelity",
         "first call only",
-        "changed = query.score_each(self.samples, self._points(scene, query))",
-        "changed = query.score(self._points(scene, query)(slice(0, 1))).expand(self.samples, -1)",
+        "changed = query.score_each(self.samples, self._points(scene, removal))",
+        "changed = query.score(self._points(scene, removal)(slice(0, 1))).expand(self.samples, -1)",
     ),
     Mutant("infidelity", "kept, not removed", PERTURB, "generator=stream) < share", "generator=stream) > share"),
     Mutant(
@@ -221,9 +221,7 @@ DUMMY = [
         'torch.randperm(size, generator=scene.generator("features"))',
         "torch.arange(size)",
     ),
-    own(
-        "axiom_dummy", "blank canvas whatever was asked", "self.temperature, self.canvas)", 'self.temperature, "zero")'
-    ),
+    own("axiom_dummy", "blank canvas whatever was asked", "scene, self.canvas,", 'scene, "zero",'),
     Mutant("axiom_dummy", "no reference rows", CONTEXTS, "if scene.setting.reference is not None:", "if False:"),
     Mutant("axiom_dummy", "upwards only", CONTEXTS, "x + noise, x - noise]", "x + noise.abs()]"),
     Mutant("axiom_dummy", "no values of other pixels", CONTEXTS, 'if scene.setting.kind != "table":', "if False:"),
@@ -259,8 +257,8 @@ SYMMETRY = [
     own(
         "axiom_symmetry",
         "blank canvas whatever was asked",
-        "self.temperature, self.canvas)",
-        'self.temperature, "zero")',
+        "scene, self.canvas,",
+        'scene, "zero",',
     ),
     Mutant("axiom_symmetry", "a feature with itself", MEMBERS, "(first + 1 + (step", "(first + (step"),
     Mutant("axiom_symmetry", "neighbours only", MEMBERS, "(step * (size - 1)).long()", "(step * 0).long()"),

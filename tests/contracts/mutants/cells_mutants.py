@@ -11,12 +11,12 @@ LEVELS = "assay.kit.levels"
 MUTANTS = [
     Mutant("single_deletion", "drops negated", OWN, "clean[:, None].double() - without", "without - clean[:, None]"),
     Mutant(
-        "single_deletion", "all but the cell replaced", OWN, "features.expand(dropped)", "features.expand(~dropped)"
+        "single_deletion", "all but the cell replaced", OWN, "every[part, None] == cells", "every[part, None] != cells"
     ),
     Mutant("single_deletion", "cells before it, too", OWN, "every[part, None] == cells", "every[part, None] >= cells"),
-    Mutant("single_deletion", "blank canvas whatever was asked", OWN, "self.canvas)", '"zero")'),
-    Mutant("single_deletion", "asks what the environment asks", OWN, "ask(scene, self.readout,", "ask(scene, None,"),
-    Mutant("single_deletion", "no temperature", OWN, "self.temperature, self.canvas", "None, self.canvas"),
+    Mutant("single_deletion", "blank canvas whatever was asked", OWN, "scene, self.canvas,", 'scene, "zero",'),
+    Mutant("single_deletion", "asks what the environment asks", OWN, "Question(self.readout,", "Question(None,"),
+    Mutant("single_deletion", "no temperature", OWN, "self.readout, self.temperature", "self.readout, None"),
     Mutant(
         "single_deletion",
         "transformed after adding up",

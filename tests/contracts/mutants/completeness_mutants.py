@@ -6,7 +6,7 @@ from contracts.mutants.mutant import Mutant
 
 MASKS = "assay.kit.masks"
 SOCO = "assay.metrics._soco"
-FILL = "assay.metrics._fill"
+REMOVAL = "assay.metrics._removal"
 OWN = "assay.metrics.completeness"
 
 
@@ -32,7 +32,7 @@ MUTANTS = [
     wrong("cut at 1", SOCO, "height.clamp(min=0))", "height.clamp(0, 1))"),
     wrong("negative values stay", SOCO, "height.clamp(min=0))", "height.abs())"),
     wrong("first sample only", OWN, "above(height, bars[part])", "above(height[:1].expand_as(height), bars[part])"),
-    wrong("blank canvas whatever was asked", OWN, "readout, self.canvas", 'readout, "zero"'),
+    wrong("blank canvas whatever was asked", OWN, "scene, self.canvas", 'scene, "zero"'),
     wrong(
         "the intact input for what is left",
         OWN,
@@ -45,7 +45,7 @@ MUTANTS = [
     wrong("own value without the intact input", OWN, "(clean[:, None] - left)", "(0 - left)"),
     wrong(
         "one channel only",
-        FILL,
+        REMOVAL,
         "features.expand(removed)\n        if",
         "features.expand(removed).clone()\n        gone[:, :, 1:] = False\n        if",
     ),

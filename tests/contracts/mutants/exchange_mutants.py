@@ -8,10 +8,9 @@ RANKS = "assay.kit.ranks"
 CURVES = "assay.kit.curves"
 MASKS = "assay.kit.masks"
 ORDER = "assay.metrics._order"
-ASK = "assay.metrics._ask"
-FILL = "assay.metrics._fill"
+REMOVAL = "assay.metrics._removal"
 SMOOTH = "assay.kit.smooth"
-INSERTION = "assay.metrics.insertion"
+DELETION = "assay.metrics.deletion"
 EXCHANGES = ("insertion", "deletion")
 
 MUTANTS = [
@@ -42,21 +41,23 @@ MUTANTS = [
     *each(
         EXCHANGES,
         "first channel only",
-        FILL,
+        REMOVAL,
         "        gone = self.query.setting.features.expand(removed)\n",
         "        gone = self.query.setting.features.expand(removed).clone()\n        gone[:, :, 1:] = False\n",
     ),
     *each(
         EXCHANGES,
         "first call only",
-        FILL,
+        REMOVAL,
         "torch.cat([read(self(removed(part))) for part in self.query.parts(count)])",
         "read(self(removed(next(self.query.parts(count)))))[:1].expand(count, -1)",
     ),
     *each(EXCHANGES, "explained class for the true one", ORDER, "scene.samples.label)", "scene.target)"),
     *each(EXCHANGES, "score whatever was asked", ORDER, 'if by == "accuracy":', "if False:"),
-    *each(EXCHANGES, "blur too wide", FILL, "SIGMA = 41 * sqrt(2)", "SIGMA = 2 * 41 * sqrt(2)"),
-    *each(EXCHANGES, "blur not scaled with the image", FILL, "share = min(setting.features.shape) / SIDE", "share = 1"),
+    *each(EXCHANGES, "blur too wide", REMOVAL, "SIGMA = 41 * sqrt(2)", "SIGMA = 2 * 41 * sqrt(2)"),
+    *each(
+        EXCHANGES, "blur not scaled with the image", REMOVAL, "share = min(setting.features.shape) / SIDE", "share = 1"
+    ),
     *each(EXCHANGES, "blur reflected", SMOOTH, "padding=(reach, 0))", "padding=(reach, 0)) + images[:, None].mean()"),
     *each(EXCHANGES, "absolute ignored", ORDER, "values = values.abs() if absolute else values", "pass"),
     *each(EXCHANGES, "always absolute", ORDER, "values.abs() if absolute else values", "values.abs()"),
@@ -82,11 +83,10 @@ MUTANTS = [
         "counts.to(curve.device).double()",
     ),
     *each(EXCHANGES, "one step too many", CURVES, "steps = min(steps, total)", "steps = min(steps + 1, total)"),
+    *each(EXCHANGES, "blank canvas whatever was asked", REMOVAL, "baseline=canvas if", 'baseline="zero" if'),
     *each(
-        EXCHANGES, "blank canvas whatever was asked", ASK, "canvas if own is None else", '"zero" if own is None else'
+        EXCHANGES, "temperature ignored", DELETION, "Question(self.readout, self.temperature)", "Question(self.readout)"
     ),
-    *each(EXCHANGES, "temperature ignored", ASK, "temperature=temperature", "temperature=None"),
-    *each(EXCHANGES, "readout ignored", ASK, "readout=readout", 'readout="probability"'),
     *each(
         EXCHANGES,
         "one shuffle for all",
@@ -101,19 +101,11 @@ MUTANTS = [
         "return shuffle.gather(1, dealt.argsort(dim=1, descending=True, stable=True))",
         "return dealt.argsort(dim=1, descending=True, stable=True)",
     ),
-    *(
-        Mutant(name, told, f"assay.metrics.{name}", "self.by, self.readout,", f"self.by, {read},")
-        for name in EXCHANGES
-        for told, read in {"always the probability": '"probability"', "asks what the environment asks": "None"}.items()
-    ),
-    Mutant("insertion", "deletes", INSERTION, "order.flip(1), counts[-1] - counts", "order, counts"),
-    Mutant("insertion", "lowest first", INSERTION, "order.flip(1), counts[-1] - counts", "order, counts[-1] - counts"),
-    Mutant("insertion", "steps of the deletion", INSERTION, "counts[-1] - counts", "counts.flip(0)"),
-    Mutant(
-        "deletion",
-        "inserts",
-        "assay.metrics.deletion",
-        "order, counts, read",
-        "order.flip(1), counts[-1] - counts, read",
-    ),
+    *each(EXCHANGES, "always the probability", DELETION, "Question(self.readout,", 'Question("probability",'),
+    *each(EXCHANGES, "asks what the environment asks", DELETION, "Question(self.readout,", "Question(None,"),
+    *each(EXCHANGES, "in the other direction", DELETION, 'self.direction == "insert"', 'self.direction != "insert"'),
+    Mutant("insertion", "deletes", DELETION, "order.flip(1), counts[-1] - counts", "order, counts"),
+    Mutant("insertion", "lowest first", DELETION, "order.flip(1), counts[-1] - counts", "order, counts[-1] - counts"),
+    Mutant("insertion", "steps of the deletion", DELETION, "counts[-1] - counts", "counts.flip(0)"),
+    Mutant("deletion", "inserts", DELETION, "order, counts, read", "order.flip(1), counts[-1] - counts, read"),
 ]

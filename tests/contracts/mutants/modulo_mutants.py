@@ -7,8 +7,7 @@ from contracts.mutants.mutant import Mutant, each
 RANKS = "assay.kit.ranks"
 CURVES = "assay.kit.curves"
 ORDER = "assay.metrics._order"
-WHOLE = "assay.metrics._whole"
-OWN = "assay.metrics.{}"
+OWN = "assay.metrics.modulo_deletion"
 MODULO = ("modulo_insertion", "modulo_deletion")
 
 MUTANTS = [
@@ -47,9 +46,9 @@ MUTANTS = [
         "total = hits.sum(dim=1, keepdim=True)",
         "total = torch.ones_like(hits).sum(dim=1, keepdim=True)",
     ),
-    *each(MODULO, "first sample's truth for all", WHOLE, "true.gather(1,", "true[:1].expand_as(true).gather(1,"),
-    *each(MODULO, "absolute ignored", WHOLE, "ordered(trial, absolute, ties)", "ordered(trial, False, ties)"),
-    *each(MODULO, "ties ignored", WHOLE, "ordered(trial, absolute, ties)", 'ordered(trial, absolute, "stable")'),
+    *each(MODULO, "first sample's truth for all", OWN, "true.gather(1,", "true[:1].expand_as(true).gather(1,"),
+    *each(MODULO, "absolute ignored", OWN, "ordered(trial, self.absolute,", "ordered(trial, False,"),
+    *each(MODULO, "ties ignored", OWN, "self.absolute, self.ties)", 'self.absolute, "stable")'),
     *each(
         MODULO,
         "one shuffle for all",
@@ -57,7 +56,7 @@ MUTANTS = [
         ".permutations(values.shape[1]).to(",
         ".permutations(values.shape[1])[:1].expand_as(values).to(",
     ),
-    *each(MODULO, "always defined", WHOLE, "true.any(dim=1)", "true.any(dim=1) | True"),
+    *each(MODULO, "always defined", OWN, "true.any(dim=1)", "true.any(dim=1) | True"),
     *each(MODULO, "curve is not the share met", OWN, "[:, kept])", "[:, kept] ** 2)"),
     *each(
         MODULO,
@@ -67,26 +66,14 @@ MUTANTS = [
         "(curve.double()[:, 1:] * at.double().diff()).sum(dim=1)",
     ),
     *each(MODULO, "every point kept", OWN, "POINTS = 64", "POINTS = 64000"),
-    Mutant(
-        "modulo_insertion",
-        "counts down",
-        "assay.metrics.modulo_insertion",
-        "value=area(share, gone)",
-        "value=area(1 - share, gone)",
-    ),
-    Mutant("modulo_deletion", "counts up", "assay.metrics.modulo_deletion", "left = (1 - share)", "left = share"),
-    Mutant(
-        "modulo_deletion",
-        "undefined is full",
-        "assay.metrics.modulo_deletion",
-        "(1 - share) * defined[:, None]",
-        "1 - share",
-    ),
-    Mutant(
-        "modulo_insertion",
+    *each(MODULO, "in the other direction", OWN, 'self.direction == "delete"', 'self.direction != "delete"'),
+    *each(
+        MODULO,
         "area of the thinned curve",
-        "assay.metrics.modulo_insertion",
-        "value=area(share, gone)",
-        "value=area(share[:, kept[::7]], gone[kept[::7]])",
+        OWN,
+        "value=area(curve, gone)",
+        "value=area(curve[:, kept[::7]], gone[kept[::7]])",
     ),
+    Mutant("modulo_deletion", "counts up", OWN, "(1 - curve) *", "curve *"),
+    Mutant("modulo_deletion", "undefined is full", OWN, "(1 - curve) * defined[:, None]", "1 - curve"),
 ]

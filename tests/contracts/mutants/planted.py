@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import assay
-from assay.core.registry import card
+from assay.core.registry import card, expanded
+from assay.core.spec import Spec
 from contracts.mutants.mutant import Mutant
 
 SOURCE = Path(assay.__path__[0]).parent
 
 
 @contextmanager
-def planted(mutant: Mutant) -> Iterator[type]:
-    """The class of the metric, made anew on top of the changed module; what was imported before stays as it was."""
+def planted(mutant: Mutant) -> Iterator[Callable[..., Any]]:
+    """What makes the metric, made anew on top of the changed module; what was imported before stays as it was."""
     before = {name: module for name, module in sys.modules.items() if _replaced(name)}
     try:
         for name in before:
             del sys.modules[name]
         _plant(mutant.module, changed(mutant))
-        module, _, attr = card("metrics", mutant.metric).target.partition(":")
-        yield getattr(importlib.import_module(module), attr)
+        spec = expanded("metrics", Spec(mutant.metric))
+        module, _, attr = card("metrics", spec.name).target.partition(":")
+        made = getattr(importlib.import_module(module), attr)
+        yield partial(made, **dict(spec.params)) if spec.params else made
     finally:
         for name in [name for name in sys.modules if _replaced(name)]:
             del sys.modules[name]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contracts.mutants.mutant import Mutant, each
+from contracts.mutants.mutant import each
 
 CURVES = "assay.kit.curves"
 MASKS = "assay.kit.masks"
 ORDER = "assay.metrics._order"
-ROAD = "assay.metrics._road"
-IDS = "assay.metrics._ids"
-ASK = "assay.metrics._ask"
+ROAD = "assay.metrics.road"
+IDS = "assay.metrics.ids"
+REMOVAL = "assay.metrics._removal"
 ROADS = ("road", "road_lerf")
 DELETIONS = ("ids", "ids_descending")
 
@@ -22,13 +22,17 @@ MUTANTS = [
     *each(ROADS, "explained class for the true one", ORDER, "scene.samples.label)", "scene.target)"),
     *each(ROADS, "accuracy whatever was asked", ORDER, 'if by == "accuracy":', "if True:"),
     *each(ROADS, "equal attributions in reading order", ORDER, 'if ties == "random":', "if False:"),
-    *each(ROADS, "blank canvas whatever was asked", ASK, "canvas if own is None else", '"zero" if own is None else'),
-    *each(ROADS, "logit for probability", ROAD, '"probability"', '"logit"'),
-    *each(DELETIONS, "logit for probability", IDS, '"probability"', '"logit"'),
+    *each(ROADS, "blank canvas whatever was asked", REMOVAL, "baseline=canvas if", 'baseline="zero" if'),
+    *each(ROADS, "logit for probability", ROAD, 'Question("probability")', 'Question("logit")'),
+    *each(DELETIONS, "logit for probability", IDS, 'Question("probability")', 'Question("logit")'),
     *each(
-        DELETIONS, "the bare canvas too", IDS, "counts = torch.arange(steps) *", "counts = torch.arange(1, steps + 1) *"
+        DELETIONS,
+        "the bare canvas too",
+        IDS,
+        "counts = torch.arange(self.steps) *",
+        "counts = torch.arange(1, self.steps + 1) *",
     ),
-    *each(DELETIONS, "never asked again", IDS, "if again:", "if False:"),
+    *each(DELETIONS, "never asked again", IDS, "if self.again:", "if False:"),
     *each(DELETIONS, "asked about the intact input", IDS, "trial.again(x)", "trial.again()"),
     *each(
         DELETIONS,
@@ -37,9 +41,7 @@ MUTANTS = [
         "torch.where(place < count, place, fresh + order.shape[1])",
         "fresh",
     ),
-    *each(DELETIONS, "own canvas forgotten", ASK, "replace(query, baseline=own)", "query"),
-    Mutant("road", "lowest first", "assay.metrics.road", "trial, False,", "trial, True,"),
-    Mutant("road_lerf", "highest first", "assay.metrics.road_lerf", "trial, True,", "trial, False,"),
-    Mutant("ids", "highest first", "assay.metrics.ids", "trial, True,", "trial, False,"),
-    Mutant("ids_descending", "lowest first", "assay.metrics.ids_descending", "trial, False,", "trial, True,"),
+    *each(DELETIONS, "own canvas forgotten", REMOVAL, "baseline=_blurred(", "baseline=0 * _blurred("),
+    *each(ROADS, "the other end first", ROAD, 'self.order == "lerf"', 'self.order != "lerf"'),
+    *each(DELETIONS, "the other end first", IDS, 'self.order == "ascending"', 'self.order != "ascending"'),
 ]

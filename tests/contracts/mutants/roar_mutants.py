@@ -42,7 +42,7 @@ MUTANTS = [
     Mutant("roar", "not divided by the width", OWN, "/ (at[-1] - at[0])", ""),
     Mutant("roar", "mean over points", OWN, "area(curve, at) / (at[-1] - at[0])", "curve.mean(dim=1)"),
     Mutant("roar", "accuracy although more is better", OWN, "else 1 - self._mean(curve)", "else self._mean(curve)"),
-    Mutant("roar", "blank canvas whatever was asked", OWN, "None, self.canvas)", 'None, "zero")'),
+    Mutant("roar", "blank canvas whatever was asked", OWN, "scene, self.canvas,", 'scene, "zero",'),
     Mutant("roar", "no ties dealt globally", OWN, "shuffle = torch.randperm(", "torch.randperm("),
     Mutant("roar", "the first group only", OWN, "range(0, len(names), size)", "range(0, size, size)"),
     Mutant("roar", "the largest value of the curve", OWN, "curve = right.mean(dim=2)", "curve = right.amax(dim=2)"),

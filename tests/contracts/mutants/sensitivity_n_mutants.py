@@ -6,7 +6,7 @@ from contracts.mutants.mutant import Mutant
 
 RANKS = "assay.kit.ranks"
 CURVES = "assay.kit.curves"
-ASK = "assay.metrics._ask"
+REMOVAL = "assay.metrics._removal"
 OWN = "assay.metrics.sensitivity_n"
 SETS = "assay.metrics._sets"
 
@@ -118,9 +118,9 @@ MUTANTS = [
         "nested_sums(trial.map.flatten(1), orders,",
         "nested_sums(trial.map.flatten(1), orders.flip(0),",
     ),
-    Mutant("sensitivity_n", "always the probability", OWN, "ask(scene, self.readout,", 'ask(scene, "probability",'),
-    Mutant("sensitivity_n", "asks what the environment asks", OWN, "ask(scene, self.readout,", "ask(scene, None,"),
-    Mutant("sensitivity_n", "blank canvas whatever was asked", ASK, "baseline=canvas", 'baseline="zero"'),
+    Mutant("sensitivity_n", "always the probability", OWN, "Question(self.readout,", 'Question("probability",'),
+    Mutant("sensitivity_n", "asks what the environment asks", OWN, "Question(self.readout,", "Question(None,"),
+    Mutant("sensitivity_n", "blank canvas whatever was asked", REMOVAL, "baseline=canvas", 'baseline="zero"'),
     Mutant(
         "sensitivity_n",
         "mean curve over all samples",

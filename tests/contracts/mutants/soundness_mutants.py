@@ -55,7 +55,7 @@ MUTANTS = [
     wrong("a map of zeros is judged", OWN, " & (height > 0).any(dim=1)", ""),
     wrong("adaptive as it is", OWN, 'if self.expansion == "adaptive" else', "if False else"),
     wrong("no answer taken for wrong", SOCO, ".where(finite, torch.nan)", ""),
-    wrong("blank canvas whatever was asked", OWN, "readout, self.canvas", 'readout, "zero"'),
+    wrong("blank canvas whatever was asked", OWN, "trial.scene, self.canvas", 'trial.scene, "zero"'),
     wrong("by area whatever was asked", SETS, 'if expansion == "mass":', "if False:"),
     wrong("segments by their sum", SETS, "labels, segments) / sizes", "labels, segments)"),
     wrong("segments cut apart", SETS, "ends.gather(1, counts - 1)", "counts"),

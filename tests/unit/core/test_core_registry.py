@@ -11,7 +11,7 @@ from assay.core.build import build
 from assay.core.cards import REQUIRED
 from assay.core.errors import AssayError, SpecError
 from assay.core.foreign import load
-from assay.core.registry import ALIASES, KINDS, card, catalogue, identity, resolve
+from assay.core.registry import HINTS, KINDS, aliases, card, catalogue, expanded, identity, resolve
 from assay.core.shapes import wants_component
 from assay.core.spec import Spec
 
@@ -55,15 +55,56 @@ def test_identities_are_plain_data_with_a_revision():
                 assert told["revision"]
 
 
-@pytest.mark.parametrize(("alias", "name"), ALIASES.items())
-def test_every_alias_names_a_component_and_is_none_itself(alias, name):
+@pytest.mark.parametrize(("other", "name"), HINTS.items())
+def test_every_name_of_another_library_suggests_a_component_and_is_none_itself(other, name):
     kinds = [kind for kind in KINDS if name in catalogue(kind)]
     assert len(kinds) == 1
-    with pytest.raises(SpecError, match=rf"unknown {kinds[0][:-1]} '{alias}'. Did you mean '{name}'\?"):
-        card(kinds[0], alias)
+    with pytest.raises(SpecError, match=rf"unknown {kinds[0][:-1]} '{other}'. Did you mean '{name}'\?"):
+        card(kinds[0], other)
 
 
-def test_an_alias_is_not_suggested_for_another_kind():
+ONE_COMPONENT = {
+    "insertion(steps=4)": "deletion(direction='insert', steps=4)",
+    "ids_descending": "ids(order='descending')",
+    "modulo_insertion(absolute=False)": "modulo_deletion(direction='insert', absolute=False)",
+    "road_lerf(ratios=(0.1, 0.2))": "road(order='lerf', ratios=(0.1, 0.2))",
+}
+
+
+@pytest.mark.parametrize(("alias", "same"), ONE_COMPONENT.items())
+def test_an_alias_is_its_component_with_a_parameter_set(alias, same):
+    given, meant = (resolve("metrics", Spec.parse(text)) for text in (alias, same))
+    assert given == meant
+    assert identity("metrics", given) == identity("metrics", meant)
+
+
+def test_every_alias_is_tried_and_none_is_a_component():
+    assert {Spec.parse(alias).name for alias in ONE_COMPONENT} == set(aliases("metrics"))
+    assert not any(name in catalogue(kind) for kind in KINDS for name in aliases(kind))
+
+
+def test_an_alias_that_contradicts_itself_is_told_what_to_write():
+    with pytest.raises(SpecError, match=r"road_lerf is road\(order='lerf'\): write road\(order='morf'\)"):
+        resolve("metrics", Spec.parse("road_lerf(order='morf')"))
+    assert resolve("metrics", Spec.parse("road_lerf(order='lerf')")) == resolve("metrics", Spec("road_lerf"))
+
+
+def test_what_an_alias_is_not_given_is_the_component_s_default():
+    assert expanded("metrics", Spec("road_lerf")) == Spec.of("road", order="lerf")
+    assert expanded("metrics", Spec("road")) == Spec("road")
+
+
+def test_an_alias_has_no_card_of_its_own():
+    with pytest.raises(SpecError, match=r"'road_lerf' stands for road\(order='lerf'\)"):
+        card("metrics", "road_lerf")
+
+
+def test_a_misspelt_alias_is_suggested():
+    with pytest.raises(SpecError, match=r"Did you mean 'insertion'\?"):
+        resolve("metrics", Spec("insertoin"))
+
+
+def test_a_name_of_another_library_is_not_suggested_for_another_kind():
     with pytest.raises(SpecError) as refused:
         card("metrics", "ig")
     assert "integrated_gradients" not in str(refused.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +18,7 @@ from assay.core.trial import Trial
 from assay.metrics.completeness import Completeness
 from assay.metrics.deletion import Deletion
 from assay.metrics.f1 import F1
-from assay.metrics.insertion import Insertion
 from assay.metrics.modulo_deletion import ModuloDeletion
-from assay.metrics.modulo_insertion import ModuloInsertion
 from assay.metrics.precision import Precision
 from assay.metrics.recall import Recall
 from assay.metrics.sensitivity_n import SensitivityN
@@ -89,7 +88,7 @@ def test_smooth_truth_needs_images() -> None:
         F1(smooth=2.0)(trial)
 
 
-@pytest.mark.parametrize("metric", [Precision(), ModuloInsertion(), ModuloDeletion()], ids=repr)
+@pytest.mark.parametrize("metric", [Precision(), ModuloDeletion(direction="insert"), ModuloDeletion()], ids=repr)
 def test_without_truth_these_do_not_apply(metric: Precision) -> None:
     with pytest.raises(NotApplicable, match="truth"):
         metric(Trial(image_scene(2), numbers(1, 2, 6, 6)))
@@ -97,25 +96,25 @@ def test_without_truth_these_do_not_apply(metric: Precision) -> None:
 
 def test_signed_truth_is_not_for_the_modulo_metrics() -> None:
     with pytest.raises(NotApplicable, match="zeros and ones"):
-        ModuloInsertion()(Trial(truth_scene(signed_truth(3, 6, 6)), numbers(1, 3, 6, 6)))
+        ModuloDeletion(direction="insert")(Trial(truth_scene(signed_truth(3, 6, 6)), numbers(1, 3, 6, 6)))
 
 
 def test_modulo_insertion_and_deletion_mirror_each_other() -> None:
     effect = signed_truth(5, 6, 6).abs()
     trial = Trial(truth_scene(effect), numbers(4, 5, 6, 6))
-    into, away = ModuloInsertion()(trial), ModuloDeletion()(trial)
+    into, away = ModuloDeletion(direction="insert")(trial), ModuloDeletion()(trial)
     np.testing.assert_allclose(into["value"] + away["value"], 1, rtol=1e-12)
     np.testing.assert_allclose(into["curve"] + away["curve"], 1, rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", [Insertion, Deletion])
+@pytest.mark.parametrize("direction", ["insert", "delete"])
 @pytest.mark.parametrize("canvas", ["zero", "true", "mean", 0.7])
-def test_the_curve_runs_between_the_input_and_the_canvas(kind: type[Insertion], canvas: str | float) -> None:
+def test_the_curve_runs_between_the_input_and_the_canvas(direction: Any, canvas: str | float) -> None:
     where = image_scene(4)
     query = where.ask(Question(), baseline=canvas)
     ends = [query.score(query.baseline), query.score(query.x)]
-    curve = kind(canvas=canvas, steps=4)(Trial(where, numbers(2, 4, 6, 6)))["curve"]
-    curve = curve if kind is Insertion else curve[:, ::-1]
+    curve = Deletion(direction, canvas=canvas, steps=4)(Trial(where, numbers(2, 4, 6, 6)))["curve"]
+    curve = curve if direction == "insert" else curve[:, ::-1]
     np.testing.assert_allclose(curve[:, 0], ends[0], rtol=1e-9)
     np.testing.assert_allclose(curve[:, -1], ends[1], rtol=1e-9)
 
@@ -125,8 +124,7 @@ def test_the_exact_attribution_of_a_linear_model_is_best_of_all_orders() -> None
     where = scene(x, Lambda(lambda x: (x @ weights)[:, None]), PLAIN, VALUE)
     best = x * weights
     for other in numbers(5, 30, 1, 7):
-        for kind, sign in ((Insertion, 1), (Deletion, -1)):
-            metric = kind(steps=7, readout=None)
+        for metric, sign in ((Deletion("insert", steps=7), 1), (Deletion(steps=7), -1)):
             better, worse = (metric(Trial(where, a))["value"][0] for a in (best, other))
             assert sign * better >= sign * worse - 1e-12
 
@@ -135,27 +133,27 @@ def test_a_model_without_a_finite_answer_leaves_the_sample_undefined() -> None:
     model = Lambda(lambda x: torch.stack([x[:, 0] / x.norm(dim=1), x[:, 1]], 1))  # 0 / 0 on a blank canvas
     where = scene(numbers(6, 2, 7), model, PLAIN)
     trial = Trial(replace(where, target=torch.zeros(2, dtype=torch.long)), numbers(7, 2, 7))
-    for metric in (Insertion(), Deletion()):
+    for metric in (Deletion(direction="insert"), Deletion()):
         found = metric(trial)
         assert not found["defined"].any()
         assert not found["value"].any()
         assert not found["curve"].any()
         assert mean_score(found).value is None
-    assert Insertion(canvas=0.5)(trial)["defined"].all()
+    assert Deletion(direction="insert", canvas=0.5)(trial)["defined"].all()
 
 
 def test_a_model_that_answers_with_probabilities_is_read_as_it_is() -> None:
     logits = image_scene(3)
     model = nn.Sequential(logits.setting.model, nn.Softmax(dim=1))
     answers = replace(logits, setting=replace(logits.setting, model=model, outputs="probabilities"))
-    for metric in (Insertion(steps=5), SensitivityN(sizes=3, sets=4), Completeness(canvas="zero")):
+    for metric in (Deletion(direction="insert", steps=5), SensitivityN(sizes=3, sets=4), Completeness(canvas="zero")):
         left, right = (metric(Trial(where, numbers(8, 3, 6, 6))) for where in (logits, answers))
         for name, row in left.rows.items():
             np.testing.assert_allclose(row, right[name], rtol=1e-9)
 
 
-@pytest.mark.parametrize("metric", [Insertion(), Deletion(), SensitivityN()], ids=repr)
-def test_probabilities_need_a_classifier(metric: Insertion) -> None:
+@pytest.mark.parametrize("metric", [Deletion(direction="insert"), Deletion(), SensitivityN()], ids=repr)
+def test_probabilities_need_a_classifier(metric: Deletion) -> None:
     where = scene(numbers(1, 2, 7), Lambda(lambda x: x.sum(1, keepdim=True)), PLAIN, VALUE)
     with pytest.raises(NotApplicable, match="readout='value'"):
         replace(metric, readout="probability")(Trial(where, numbers(1, 2, 7)))
@@ -171,13 +169,15 @@ def test_what_a_metric_reads_by_default_is_what_methods_explain_by_default() -> 
     np.testing.assert_allclose(curve, 1, atol=1e-9)
     other = SensitivityN(readout="probability")(Trial(where, exact))["value"]
     assert (other < 0.999).all()
-    for metric in (Insertion(), Deletion()):
+    for metric in (Deletion(direction="insert"), Deletion()):
         asked = replace(metric, readout="logit")
         np.testing.assert_array_equal(metric(Trial(where, exact))["value"], asked(Trial(where, exact))["value"])
 
 
-@pytest.mark.parametrize("metric", [Insertion(readout="probability"), Deletion(readout="probability")], ids=repr)
-def test_areas_under_probabilities_lie_between_0_and_1(metric: Insertion) -> None:
+@pytest.mark.parametrize(
+    "metric", [Deletion(direction="insert", readout="probability"), Deletion(readout="probability")], ids=repr
+)
+def test_areas_under_probabilities_lie_between_0_and_1(metric: Deletion) -> None:
     where = scene(3 * numbers(3, 6, 7), perceptron(7), PLAIN, LOGIT)
     found = metric(Trial(where, numbers(4, 6, 7)))
     assert ((found["curve"] >= 0) & (found["curve"] <= 1)).all()
@@ -189,7 +189,8 @@ def test_an_open_temperature_is_the_environments_own() -> None:
     warm = replace(where, setting=replace(where.setting, question=replace(where.question, temperature=5.0)))
     attribution = numbers(8, 3, 6, 6)
     np.testing.assert_array_equal(
-        Insertion()(Trial(warm, attribution))["value"], Insertion(temperature=5.0)(Trial(where, attribution))["value"]
+        Deletion(direction="insert")(Trial(warm, attribution))["value"],
+        Deletion(direction="insert", temperature=5.0)(Trial(where, attribution))["value"],
     )
 
 

@@ -20,14 +20,10 @@ from assay.metrics.completeness import Completeness
 from assay.metrics.deletion import Deletion
 from assay.metrics.f1 import F1
 from assay.metrics.ids import Ids
-from assay.metrics.ids_descending import IdsDescending
-from assay.metrics.insertion import Insertion
 from assay.metrics.modulo_deletion import ModuloDeletion
-from assay.metrics.modulo_insertion import ModuloInsertion
 from assay.metrics.precision import Precision
 from assay.metrics.recall import Recall
 from assay.metrics.road import Road
-from assay.metrics.road_lerf import RoadLerf
 from assay.metrics.sensitivity_n import SensitivityN
 from assay.metrics.soundness import Soundness
 from oracles.metrics.scenes import PLAIN, Lambda, table_scene, take
@@ -39,12 +35,12 @@ METRICS = [
     Recall(sign="positive"),
     F1(),
     F1(sign="positive"),
-    Insertion(steps=3),
-    Insertion(ties="random", absolute=True, canvas="mean"),
+    Deletion(direction="insert", steps=3),
+    Deletion(direction="insert", ties="random", absolute=True, canvas="mean"),
     Deletion(steps=5),
     Deletion(ties="random"),
-    ModuloInsertion(),
-    ModuloInsertion(ties="random", absolute=False),
+    ModuloDeletion(direction="insert"),
+    ModuloDeletion(direction="insert", ties="random", absolute=False),
     ModuloDeletion(),
     ModuloDeletion(ties="random"),
     SensitivityN(sets=9),
@@ -55,9 +51,9 @@ METRICS = [
     Soundness(canvas="zero", expansion="adaptive"),
     Soundness(canvas="mean", expansion="mass", indicator="sample", rest="kept"),
     Road(canvas="zero", ties="stable"),
-    RoadLerf(canvas="noise", by="probability"),
+    Road(order="lerf", canvas="noise", by="probability"),
     Ids(steps=4),
-    IdsDescending(ties="random", absolute=True),
+    Ids(order="descending", ties="random", absolute=True),
 ]
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=repr)
 quick = settings(max_examples=5, deadline=None, derandomize=True)

@@ -16,23 +16,20 @@ from assay.core.trial import Scene, Trial
 from assay.metrics.completeness import Completeness
 from assay.metrics.deletion import Deletion
 from assay.metrics.ids import Ids
-from assay.metrics.ids_descending import IdsDescending
-from assay.metrics.insertion import Insertion
 from assay.metrics.road import Road
-from assay.metrics.road_lerf import RoadLerf
 from assay.metrics.soundness import Soundness
 from oracles.metrics.scenes import Lambda, numbers, scene
 
 ORDER = [
     Deletion(),
     Deletion(by="accuracy"),
-    Insertion(),
-    Insertion(by="accuracy"),
+    Deletion(direction="insert"),
+    Deletion(direction="insert", by="accuracy"),
     Road(canvas="zero", ratios=(0.0, 0.34, 0.67)),
     Road(canvas="zero", by="probability", ratios=(0.0, 0.34, 0.67)),
-    RoadLerf(canvas="zero", ratios=(0.0, 0.34, 0.67)),
+    Road(order="lerf", canvas="zero", ratios=(0.0, 0.34, 0.67)),
     Ids(steps=3),
-    IdsDescending(steps=3),
+    Ids(order="descending", steps=3),
 ]
 VALUE = [
     Completeness(canvas="zero", transform="positive"),

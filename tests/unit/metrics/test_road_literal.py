@@ -12,7 +12,6 @@ from torch import nn
 from assay.core.features import Pixels
 from assay.core.trial import Trial
 from assay.metrics.road import Road
-from assay.metrics.road_lerf import RoadLerf
 from oracles.metrics.scenes import numbers, scene
 
 SIDE, COUNT = 16, 4
@@ -65,15 +64,15 @@ def literal(where, attribution, lowest, by):
     return curves
 
 
-@pytest.mark.parametrize("metric, lowest", [(Road, False), (RoadLerf, True)])
+@pytest.mark.parametrize("order, lowest", [("morf", False), ("lerf", True)])
 @pytest.mark.parametrize("by", ["probability", "accuracy"])
-def test_road_is_the_literal_one_at_every_eighth(metric, lowest, by):
+def test_road_is_the_literal_one_at_every_eighth(order, lowest, by):
     where = scene(numbers(1, COUNT, 2, SIDE, SIDE), network(), Pixels(2, SIDE, SIDE))
     with torch.no_grad():
         label = where.setting.model(where.samples.x).argmax(dim=1)
     where = replace(where, samples=replace(where.samples, label=label))
     attribution = numbers(2, COUNT, SIDE, SIDE)
-    found = metric(ratios=RATIOS, by=by, jitter=0.0)(Trial(where, attribution))
+    found = Road(order, ratios=RATIOS, by=by, jitter=0.0)(Trial(where, attribution))
     expected = literal(where, attribution, lowest, by)
     np.testing.assert_allclose(found["curve"], expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found["value"], expected.mean(axis=1), rtol=1e-9)

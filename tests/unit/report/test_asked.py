@@ -56,5 +56,5 @@ def test_the_value_of_a_model_is_what_it_answers_with() -> None:
 
 def test_a_trial_that_does_not_tell_is_not_guessed_about() -> None:
     spec = resolve("metrics", Spec.parse("insertion"))
-    judge = Component("metrics", 0, "insertion", spec, card("metrics", "insertion").to_json(), {})
+    judge = Component("metrics", 0, "insertion", spec, card("metrics", spec.name).to_json(), {})
     assert two_numbers(judge, {"question": {**ASKED, "readout": "logit"}}) == ("", "")

@@ -12,14 +12,13 @@ import torch
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import mean_score
 from assay.core.features import Pixels
+from assay.core.question import Question
 from assay.core.trial import Trial
 from assay.kit.smooth import gaussian
-from assay.metrics._ask import ask, ask_without
-from assay.metrics._fill import REACH, SIGMA
+from assay.metrics._removal import REACH, SIGMA, Removal
 from assay.metrics.completeness import Completeness
 from assay.metrics.deletion import Deletion
 from assay.metrics.ids import Ids
-from assay.metrics.insertion import Insertion
 from assay.metrics.road import Road
 from assay.metrics.sensitivity_n import SensitivityN
 from assay.metrics.soundness import Soundness
@@ -36,7 +35,7 @@ def test_the_blur_is_the_published_one_at_224_pixels() -> None:
 
 def test_the_blur_shrinks_with_the_image_and_meets_zeros_outside() -> None:
     where = scene(numbers(1, 2, 1, 20, 30), Lambda(lambda x: x.flatten(1)[:, :3]), Pixels(1, 20, 30))
-    canvas = ask(where, "logit", None, "blur").baseline
+    canvas = Removal.of(where, "blur", Question("logit")).query.baseline
     for row in range(2):
         expected = literal_soco.idsds_blur(where.samples.x[row].numpy())
         np.testing.assert_allclose(canvas[row].numpy(), expected, rtol=1e-9)
@@ -44,23 +43,23 @@ def test_the_blur_shrinks_with_the_image_and_meets_zeros_outside() -> None:
 
 def test_noise_is_uniform_each_samples_own_and_the_same_in_every_block() -> None:
     where = scene(numbers(1, 40, 1, 9, 9), Lambda(lambda x: x.flatten(1)[:, :3]), Pixels(1, 9, 9))
-    canvas = ask(where, "logit", None, "noise").baseline
+    canvas = Removal.of(where, "noise", Question("logit")).query.baseline
     assert canvas.min() >= -1
     assert canvas.max() < 1
     assert abs(float(canvas.mean())) < 5 * (1 / 3 / canvas.numel()) ** 0.5
     assert abs(float(canvas.square().mean()) - 1 / 3) < 5 * (4 / 45 / canvas.numel()) ** 0.5
     assert len({float(value) for value in canvas[:, 0, 0, 0]}) == 40
     later = take(Trial(where, numbers(2, 40, 9, 9)), slice(30, 40)).scene
-    assert torch.equal(ask(later, "logit", None, "noise").baseline, canvas[30:])
+    assert torch.equal(Removal.of(later, "noise", Question("logit")).query.baseline, canvas[30:])
 
 
 @pytest.mark.parametrize("canvas", ["blur", "noise"])
-@pytest.mark.parametrize("kind", [Insertion, Deletion])
-def test_curves_end_on_such_a_canvas(kind: type[Insertion], canvas: str) -> None:
+@pytest.mark.parametrize("direction", ["insert", "delete"])
+def test_curves_end_on_such_a_canvas(direction: Any, canvas: str) -> None:
     where = image_scene(3)
-    query = ask(where, "probability", None, canvas)
-    curve = kind(canvas=canvas, steps=4)(Trial(where, numbers(2, 3, 6, 6)))["curve"]
-    np.testing.assert_allclose(curve[:, 0 if kind is Insertion else -1], query.score(query.baseline), rtol=1e-9)
+    query = Removal.of(where, canvas, Question("probability")).query
+    curve = Deletion(direction, canvas=canvas, steps=4)(Trial(where, numbers(2, 3, 6, 6)))["curve"]
+    np.testing.assert_allclose(curve[:, 0 if direction == "insert" else -1], query.score(query.baseline), rtol=1e-9)
 
 
 def test_other_metrics_take_them_too() -> None:
@@ -82,14 +81,22 @@ def test_tables_have_no_neighbours_to_impute_from(metric: Any) -> None:
         metric(Trial(table_scene(2), numbers(2, 2, 10)))
 
 
-@pytest.mark.parametrize("metric", [Insertion(canvas="impute"), SensitivityN(canvas="impute")], ids=repr)
+@pytest.mark.parametrize(
+    "metric", [Deletion(direction="insert", canvas="impute"), SensitivityN(canvas="impute")], ids=repr
+)
 def test_a_whole_canvas_cannot_be_imputed(metric: Any) -> None:
     with pytest.raises(NotApplicable, match="write"):
         metric(Trial(image_scene(2), numbers(2, 2, 6, 6)))
 
 
 @pytest.mark.parametrize(
-    "metric", [Soundness(canvas="zero"), Road(canvas="zero"), Deletion(by="accuracy"), Insertion(by="accuracy")]
+    "metric",
+    [
+        Soundness(canvas="zero"),
+        Road(canvas="zero"),
+        Deletion(by="accuracy"),
+        Deletion(direction="insert", by="accuracy"),
+    ],
 )
 def test_accuracy_needs_classes(metric: Any) -> None:
     where = table_scene(2)
@@ -106,7 +113,7 @@ def test_what_makes_no_curve_is_refused(made: Any) -> None:
 
 def test_removed_pixels_are_the_mean_of_their_neighbours_and_noise_that_stays() -> None:
     where = image_scene(3)
-    removal = ask_without(where, "logit", None, "impute", 0.01)
+    removal = Removal.of(where, "impute", Question("logit"), 0.01)
     removed = torch.stack(
         [numbers(3, 3, 6, 6) > 0.5, numbers(3, 3, 6, 6) > -0.5, torch.ones(3, 6, 6, dtype=torch.bool)]
     )
