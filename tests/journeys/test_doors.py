@@ -38,7 +38,7 @@ def noise(model, inputs, targets):
 def luck(model, x, y, a):
     return torch.rand(len(x))
 """
-METHODS = ["gradient", "integrated_gradients", "smoothed(of=gradient())", "random_map", "agop", "doors_code:noise"]
+METHODS = ["gradient", "integrated_gradients", "smoothed(of=gradient)", "random_map", "agop", "doors_code:noise"]
 METRICS = ["deletion", "sensitivity_n", "max_sensitivity", "infidelity", "doors_code:luck"]
 ROWS = 12
 
