@@ -20,6 +20,7 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is also run as a script
 
+from assay.artifacts.artifact import FORMAT
 from assay.check.site import site, sites
 from assay.core.registry import KINDS, aliases, card, catalogue, expanded
 from assay.core.spec import Spec
@@ -77,7 +78,8 @@ def _parts(case: Any, kind: str) -> dict[str, Tensor]:
 
 def _output(kind: str, name: str, place: str, parts: dict[str, Tensor]) -> Output:
     numbers = {f"{part}.{what}": value for part, tensor in parts.items() for what, value in _summary(tensor).items()}
-    return Output(card(kind, expanded(kind, Spec(name)).name).revision, place, numbers)
+    revision = card(kind, expanded(kind, Spec(name)).name).revision
+    return Output(f"{FORMAT}/{revision}", place, numbers)  # a new format of keys renews everything
 
 
 def _summary(tensor: Tensor) -> dict[str, float]:
@@ -112,7 +114,8 @@ def complaint(kind: str, name: str, now: Output) -> str:
     return (
         f"{name} gives another output under the same revision {now.revision}: something below it changed, and stored "
         "results would be taken for new ones. Undo that, or raise 'revision: ClassVar[int]' in its class (add it where "
-        f"there is none, above every earlier one) and run '{RENEW}'. {found}"
+        "there is none, above every earlier one; where something in core changed many of them, FORMAT in "
+        f"artifacts/artifact.py) and run '{RENEW}'. {found}"
     )
 
 
