@@ -8,7 +8,7 @@ import pytest
 import yard as components
 from assay.artifacts.component import Component
 from assay.artifacts.desk import Desk
-from assay.artifacts.place import place
+from assay.artifacts.model import place
 from assay.core.machine import Machine
 from assay.core.registry import resolve
 from assay.core.spec import Spec

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from assay.artifacts.artifact import blocks
 from assay.artifacts.component import Component
 from assay.artifacts.evidence import evidence
-from assay.artifacts.place import Place, place
+from assay.artifacts.model import Place, place
 from assay.artifacts.score import ScoreArtifact
 from assay.artifacts.trial import TrialArtifact, trials
 from assay.attributed import Attributed

@@ -14,7 +14,7 @@ from torch import Tensor
 from assay.artifacts.artifact import Block
 from assay.artifacts.component import Component
 from assay.artifacts.evidence import evidence
-from assay.artifacts.place import Place
+from assay.artifacts.model import Place
 from assay.artifacts.trial import TrialArtifact
 from assay.core.build import named
 from assay.core.evidence import Evidence, Reduce, Score, mean_score, merge

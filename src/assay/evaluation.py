@@ -14,11 +14,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from assay.artifacts.artifact import blocks
+from assay.artifacts.artifact import blocks, own_block
 from assay.artifacts.asking import pose
 from assay.artifacts.component import Component
 from assay.artifacts.evidence import evidence
-from assay.artifacts.place import place
+from assay.artifacts.model import place
 from assay.artifacts.score import ScoreArtifact
 from assay.artifacts.trial import TrialArtifact, trials
 from assay.core.evidence import Evidence, merge
@@ -31,7 +31,6 @@ from assay.execute.inline import Memory
 from assay.report.promises import Said, said
 from assay.report.trouble import Outcome, sorted_out
 from assay.report.words import bases, share, spread
-from assay.study.study import own_block
 
 if TYPE_CHECKING:
     import pandas as pd

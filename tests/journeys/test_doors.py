@@ -11,12 +11,12 @@ import torch
 
 import assay
 from assay.api import HERE
+from assay.artifacts.artifact import own_block
 from assay.core.machine import Machine
 from assay.execute.run import run
 from assay.report.board import result
 from assay.store.store import Store
 from assay.study.file import read
-from assay.study.study import own_block
 
 CODE = """
 import torch

@@ -8,10 +8,9 @@ import torch
 from typer.testing import CliRunner
 
 import assay
-from assay.artifacts.artifact import blocks
+from assay.artifacts.artifact import blocks, own_block
 from assay.cli.main import app
 from assay.core.errors import AssayError
-from assay.study.study import own_block
 from journeys import yours
 
 

@@ -74,3 +74,8 @@ def blocks(samples: int, size: int, rows: int | None = None) -> tuple[Block, ...
     """Blocks that hold at least ``samples`` samples. They are whole, so that more samples later compute none of them
     again; where there are only ``rows`` rows, the last one ends there."""
     return tuple(Block(start, min(start + size, rows or start + size)) for start in range(0, samples, size))
+
+
+def own_block(count: int) -> int:
+    """Samples per block for rows of somebody's own: about eight blocks, so that all cores have work, of 8 to 64."""
+    return min(64, max(8, -(-count // 8)))

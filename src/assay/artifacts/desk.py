@@ -13,16 +13,14 @@ from torch import Tensor
 
 from assay.artifacts.artifact import Arrays, Artifact, Block, Made
 from assay.artifacts.component import Component
-from assay.artifacts.model import ModelArtifact
+from assay.artifacts.model import ModelArtifact, Place
 from assay.artifacts.outcome import Blocked, outcome
-from assay.artifacts.place import Place
 from assay.core.build import describe, is_ours
-from assay.core.global_streams import lent
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.records import Record
 from assay.core.registry import stream_name
-from assay.core.rng import Stream
+from assay.core.rng import Stream, lent
 from assay.core.setting import Samples, Setting
 from assay.core.trial import Scene, targets_for
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from assay.artifacts.artifact import Artifact, Made, make_key
 from assay.artifacts.asking import fit
 from assay.artifacts.component import Component
-from assay.artifacts.place import Place
+from assay.artifacts.model import Place
 from assay.core.question import Question
 from assay.core.records import Kind
 

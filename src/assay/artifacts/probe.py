@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from assay.artifacts.artifact import Artifact, Block, Made, make_key
 from assay.artifacts.component import Component
-from assay.artifacts.place import Place
+from assay.artifacts.model import Place
 from assay.core.question import Question
 from assay.core.records import Kind
 

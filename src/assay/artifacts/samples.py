@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from assay.artifacts.artifact import Artifact, Block, Made, make_key
-from assay.artifacts.place import Place
+from assay.artifacts.model import Place
 from assay.core.records import Kind
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from assay.artifacts.artifact import Artifact, Block, Made, make_key
 from assay.artifacts.asking import answered, pose
 from assay.artifacts.component import Component
 from assay.artifacts.fit import FitArtifact
-from assay.artifacts.place import Place
+from assay.artifacts.model import Place
 from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.records import Kind

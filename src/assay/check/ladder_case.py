@@ -19,8 +19,8 @@ from assay.check.maps import random
 from assay.check.rungs import Rung, ladder
 from assay.core.errors import NotApplicable
 from assay.core.foreign_metrics import ForeignMetric
-from assay.core.global_streams import seeded
 from assay.core.promises import fact
+from assay.core.rng import seeded
 
 SEEDS = 8  # draws of a metric that draws: by chance, 8 and 8 are apart in 1 of 6435 comparisons
 CLOSE = 1e-4  # relative and absolute: answers of float32 models, through a correlation

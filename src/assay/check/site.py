@@ -10,12 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from assay.core.copies import model_copy
 from assay.core.foreign import load
-from assay.core.global_streams import lent
 from assay.core.protocols import Environment, Trained
 from assay.core.registry import catalogue
-from assay.core.setting import Samples, Setting
+from assay.core.rng import lent
+from assay.core.setting import Samples, Setting, model_copy
 
 POOL = 72  # samples at hand: more than the 64 rows of the largest model call that is tried
 

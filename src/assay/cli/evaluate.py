@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from assay.artifacts.artifact import own_block
 from assay.cli.options import (
     Device,
     Dtype,
@@ -23,7 +24,7 @@ from assay.cli.options import (
 )
 from assay.core.spec import Spec
 from assay.study.file import read
-from assay.study.study import METHODS, METRICS, Study, own_block
+from assay.study.study import METHODS, METRICS, Study
 
 Model = Annotated[str, typer.Option(help="module:attr, a torch module or a function that returns one.")]
 Data = Annotated[Path, typer.Option(help=".npz with x (and y, reference_x, reference_y), or .npy with x.")]

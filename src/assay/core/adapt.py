@@ -14,8 +14,8 @@ from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.core.foreign_metrics import foreign_metric
-from assay.core.global_streams import seeded
 from assay.core.query import Query
+from assay.core.rng import seeded
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from assay.core.declared import declared
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
 from assay.core.foreign import is_target, load
-from assay.core.global_streams import seeded
+from assay.core.rng import seeded
 from assay.core.trial import Trial
 
 Numbers = npt.NDArray[np.float64]

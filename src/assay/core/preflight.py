@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from assay.core.copies import model_copy
 from assay.core.errors import SpecError
 from assay.core.given import dtype_name, told
+from assay.core.setting import model_copy
 
 READOUTS = {
     "logits": ("logit", "probability", "margin", "value"),

@@ -7,9 +7,12 @@ not change them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Generator, Tensor
 
@@ -95,3 +98,25 @@ class Stream:
     def draws(self, purpose: str, indices: Sequence[int]) -> Draws:
         """Random numbers of each sample's own, whatever block it is in."""
         return Draws([(*self.key, purpose, index) for index in indices])
+
+
+@contextmanager
+def lent() -> Iterator[None]:
+    """Code inside may draw from global streams, as layers of torch do when they are made; they are put back."""
+    numpy_state, python_state = np.random.get_state(), random.getstate()
+    with torch.random.fork_rng():
+        try:
+            yield
+        finally:
+            np.random.set_state(numpy_state)
+            random.setstate(python_state)
+
+
+@contextmanager
+def seeded(*key: str | int) -> Iterator[None]:
+    """The same; what is drawn are the same numbers for the same key."""
+    with lent():
+        torch.random.set_rng_state(generator(*key).get_state())
+        np.random.set_state(np.random.RandomState(seed_of(*key) % 2**32).get_state())
+        random.setstate(random.Random(seed_of(*key)).getstate())
+        yield

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from assay.core.copies import model_copy
 from assay.core.features import Features
 from assay.core.question import Question
+
+M = TypeVar("M", bound=nn.Module)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,3 +129,22 @@ class Setting:
     def _with_own_models(self) -> Setting:
         sibling = None if self.sibling is None else model_copy(self.sibling)
         return replace(self, model=model_copy(self.model), sibling=sibling)
+
+
+def model_copy(model: M) -> M:
+    """A copy that shares nothing, also of a model that keeps activations, which ``deepcopy`` alone refuses."""
+    with torch.no_grad():  # a scripted module's parameters would become results of calculations
+        return deepcopy(model, {id(kept): kept.detach().clone() for kept in _kept(model)})
+
+
+def _kept(model: nn.Module) -> Iterator[Tensor]:
+    """Results of calculations that modules keep: copies do without the way they came about."""
+    waiting = [vars(module) for module in model.modules()]
+    seen: set[int] = set()
+    while waiting:
+        found: Any = waiting.pop()
+        if isinstance(found, Tensor) and found.grad_fn is not None:
+            yield found
+        elif isinstance(found, Mapping | list | tuple) and id(found) not in seen:
+            seen.add(id(found))
+            waiting += found.values() if isinstance(found, Mapping) else found

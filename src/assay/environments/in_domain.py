@@ -10,7 +10,6 @@ from typing import ClassVar
 import torch
 from torch import Generator, Tensor, nn
 
-from assay.core.copies import model_copy
 from assay.core.drawn import draws_model
 from assay.core.errors import SpecError
 from assay.core.foreign import load
@@ -18,7 +17,7 @@ from assay.core.protocols import Environment
 from assay.core.question import BASELINES
 from assay.core.registry import card
 from assay.core.rng import generator
-from assay.core.setting import Reference, Samples, Setting
+from assay.core.setting import Reference, Samples, Setting, model_copy
 from assay.core.trial import baseline_for
 from assay.environments._inside import named, of_part, trained, training_rows
 from assay.kit.cells import feature_cells

@@ -10,7 +10,7 @@ from typing import Any
 from assay.artifacts.artifact import Artifact, blocks
 from assay.artifacts.component import Component
 from assay.artifacts.evidence import EvidenceArtifact, evidence
-from assay.artifacts.place import Place, place
+from assay.artifacts.model import Place, place
 from assay.artifacts.samples import SamplesArtifact
 from assay.artifacts.score import ScoreArtifact
 from assay.artifacts.trial import TrialArtifact, trials

@@ -8,8 +8,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from assay.core.copies import model_copy
 from assay.core.query import Query
+from assay.core.setting import model_copy
 from assay.kit.attention import attention_and_gradients
 from assay.kit.relevance import relevance
 from assay.methods._attention import check_start, from_layer, rolled_out, with_identity

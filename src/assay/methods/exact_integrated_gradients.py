@@ -9,9 +9,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from assay.core.copies import model_copy
 from assay.core.errors import SpecError
 from assay.core.query import Query
+from assay.core.setting import model_copy
 from assay.kit.breakpoints import Pieces, straight_pieces
 from assay.kit.kinks import pullback, require_straight
 from assay.kit.softmax import mean_slope

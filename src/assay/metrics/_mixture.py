@@ -8,10 +8,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from assay.core.copies import model_copy
 from assay.core.errors import NotApplicable
 from assay.core.query import Query
-from assay.core.setting import Setting
+from assay.core.setting import Setting, model_copy
 
 
 def mixed(query: Query, weights: tuple[float, float]) -> Setting:

@@ -9,7 +9,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
-from assay.core.copies import model_copy
+from assay.core.setting import model_copy
 
 Fixed = (_NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm, nn.PReLU)  # new ones are all alike
 

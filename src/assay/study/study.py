@@ -18,11 +18,6 @@ METHODS = ["gradient", "input_x_gradient", "integrated_gradients", "smoothed(of=
 METRICS = ["insertion", "deletion", "sensitivity_n", "single_deletion"]
 
 
-def own_block(count: int) -> int:
-    """Samples per block for rows of somebody's own: about eight blocks, so that all cores have work, of 8 to 64."""
-    return min(64, max(8, -(-count // 8)))
-
-
 @dataclass(frozen=True)
 class Entry:
     """One component of a study: what it is, what it is called there, and where it applies."""

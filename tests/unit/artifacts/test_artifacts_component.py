@@ -10,7 +10,7 @@ import strangers
 import yard
 from assay.artifacts.component import Component, fits
 from assay.artifacts.desk import Desk
-from assay.artifacts.place import place
+from assay.artifacts.model import place
 from assay.core.build import build, describe, method_named, named
 from assay.core.errors import AssayError
 from assay.methods.gradient import Gradient
@@ -177,7 +177,7 @@ import strangers
 import yard
 from assay.artifacts.component import Component
 from assay.artifacts.desk import Desk
-from assay.artifacts.place import place
+from assay.artifacts.model import place
 from assay.core.build import method_named, named
 from assay.store.memory import MemoryStore
 

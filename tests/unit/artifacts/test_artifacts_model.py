@@ -3,7 +3,7 @@
 import pytest
 
 from assay.artifacts.component import Component
-from assay.artifacts.place import place
+from assay.artifacts.model import place
 from assay.artifacts.samples import SamplesArtifact
 from assay.core.machine import Machine
 from assay.execute.inline import Memory

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from assay.core.numbers import numbers_digest, state
+from assay.core.numbers import numbers_digest
 
 MADE = """
 import torch
@@ -56,28 +56,20 @@ def test_whatever_a_model_holds_is_no_trouble(make):
     if isinstance(model.odd, torch.Tensor):
         held = nn.Linear(2, 2)
         held.register_buffer("odd", make())
-        assert state(held) == state(held)
         assert numbers_digest(held) == numbers_digest(held)
 
 
 def test_numbers_that_are_none_are_equal_to_themselves():
     model = nn.Linear(2, 2)
     model.register_buffer("odd", torch.tensor([float("nan"), float("inf"), -float("inf")]))
-    assert state(model) == state(model)
+    assert numbers_digest(model) == numbers_digest(model)
 
 
 CHANGES = {
     "rows that change places": lambda m: m[0].weight.data.copy_(m[0].weight.data.flip(0)),
     "columns that change places": lambda m: m[0].weight.data.copy_(m[0].weight.data.flip(1)),
     "one number": lambda m: m[0].weight.data[0, 0].add_(1),
-    "mode": lambda m: m.train(),
-    "a flag": lambda m: m[0].weight.requires_grad_(False),
-    "a hook": lambda m: m.register_forward_hook(print),
-    "a hook of a tensor": lambda m: m[0].weight.register_hook(print),
-    "another hook": lambda m: (m[1]._forward_hooks.clear(), m[1].register_forward_hook(repr)),
-    "forward": lambda m: setattr(m, "forward", print),
     "a plain value": lambda m: setattr(m[1], "negative_slope", 0.5),
-    "another module": lambda m: m.__setitem__(1, nn.LeakyReLU()),
 }
 
 
@@ -85,8 +77,7 @@ CHANGES = {
 def test_a_change_is_noticed(change):
     model = nn.Sequential(nn.Linear(3, 2), nn.LeakyReLU()).eval()
     model[0].weight.data = torch.tensor([[1.0, 2, 4], [4, 2, 1]])
-    model[1].register_forward_hook(print)
-    before = state(model)
-    assert state(model) == before
+    before = numbers_digest(model)
+    assert numbers_digest(model) == before
     change(model)
-    assert state(model) != before
+    assert numbers_digest(model) != before

@@ -15,7 +15,7 @@ from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
 from assay.artifacts.component import Component
-from assay.artifacts.place import place
+from assay.artifacts.model import place
 from assay.core.build import build, describe
 from assay.core.errors import SpecError
 from assay.core.protocols import Environment, Trained
