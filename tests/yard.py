@@ -122,6 +122,15 @@ class Fits:
 
 
 @dataclass(frozen=True)
+class Rounds:
+    """The input, which it knows to within 0.25."""
+
+    def __call__(self, query: Query) -> Tensor:
+        query.remarks.resolution = torch.full_like(query.x, 0.25)
+        return query.x
+
+
+@dataclass(frozen=True)
 class DrawsFit:
     """A method whose fit draws."""
 
@@ -232,6 +241,15 @@ class Calm:
 
     def __call__(self, trial: Trial) -> Evidence:
         return Evidence({"value": trial.map.sum(dim=1).numpy()})
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """How well the method knows its own answer; 0 where it does not say."""
+
+    def __call__(self, trial: Trial) -> Evidence:
+        stated = torch.zeros_like(trial.map) if trial.resolution is None else trial.resolution
+        return Evidence({"value": stated.sum(dim=1).numpy()})
 
 
 @dataclass(frozen=True)

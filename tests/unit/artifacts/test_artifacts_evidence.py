@@ -72,6 +72,13 @@ def test_a_metric_may_ask_the_method_again_and_gets_its_answers():
     assert memory.arrays(found)["rows.value"].tolist() == [0.0, 0.0]  # the difference between the two answers
 
 
+def test_a_metric_is_told_how_well_the_method_knows_its_answer():
+    stated, silent = judged("yard:Resolution", "yard:Rounds"), judged("yard:Resolution")
+    memory = realised(stated, silent)
+    assert memory.arrays(stated)["rows.value"].tolist() == [0.75, 0.75]
+    assert memory.arrays(silent)["rows.value"].tolist() == [0.0, 0.0]
+
+
 def test_somebody_else_s_metric_draws_the_same_numbers_for_every_method():
     """Its numbers are the block's, not the run's."""
     first, second = judged("strangers:noisy_mean", "yard:Copy(k=0)"), judged("strangers:noisy_mean", "yard:Copy(k=2)")

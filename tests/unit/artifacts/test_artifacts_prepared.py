@@ -43,6 +43,14 @@ def test_blocks_and_data_seeds_share_it_and_what_it_draws():
     assert arrays[0] == arrays[1] == arrays[2]
 
 
+def test_what_the_method_draws_for_it_does_not_depend_on_the_evaluated_samples():
+    first, other_data, other_model = (
+        prepared("random_map", where) for where in (here(), here(data_seed=1), here(seed=1))
+    )
+    maps = [realised(found).arrays(found)["map"].tolist() for found in (first, other_data, other_model)]
+    assert maps[0] == maps[1] != maps[2]
+
+
 @pytest.mark.parametrize("where", [here(seed=1), here("yard:Meadow(scale=2)")])
 def test_another_model_has_another_one(where):
     first, other = prepared(), prepared(where=where)

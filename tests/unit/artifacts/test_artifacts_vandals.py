@@ -48,7 +48,7 @@ def damage(text, place):
     if "Metric" in text or "Score" in text:
         return judged(asked("yard:Copy", place), text)
     answers = asked(text, place)
-    return [*answers, *judged(answers, "vandals:WitnessMetric", "max_sensitivity(samples=2)")]
+    return [*answers, *judged(answers, "vandals:WitnessMetric", "yard:DrawsFirst", "max_sensitivity(samples=2)")]
 
 
 def same(artifact, left, right):
