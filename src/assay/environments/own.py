@@ -47,7 +47,7 @@ class Own:
     modality: ClassVar[str] = "image or table"
     wraps: ClassVar[bool] = True
     draws_model: ClassVar[bool] = False
-    stream_name: ClassVar[str] = "own"  # random numbers depend on the row, not on where a file lies
+    stream_name: ClassVar[str] = "own"  # what random numbers depend on besides the row
 
     model: Code = "assay.environments.own:example"  # module:attr, a torch module or a function that returns one
     data: File = ""  # .npz with x, and y, reference_x, reference_y where known, or .npy with x; empty: a small example
@@ -247,5 +247,4 @@ def _fill(model: nn.Module, code: str, path: str) -> None:
         else:
             model.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
     except Exception as error:  # of three libraries, each with errors of its own
-        told = " ".join(str(error).split())[:300]
-        raise SpecError(f"own: {path} does not hold the weights of {code}: {told}") from error
+        raise SpecError(f"own: {path} does not hold the weights of {code}: {told(error)}") from error

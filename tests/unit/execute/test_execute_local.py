@@ -21,7 +21,8 @@ PATIENCE = 30.0  # seconds; only a broken promise takes so long
 
 
 @pytest.fixture
-def pieces():
+def pieces(monkeypatch):
+    monkeypatch.syspath_prepend(str(HERE))  # workers find it too
     import pieces
 
     return pieces
