@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS = 1
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: setup demo test test-full check check-quantus format bench docs readme clean
+.PHONY: setup demo test test-full check check-quantus format bench journey docs readme clean
 
 setup: $(READY)
 
@@ -52,6 +52,10 @@ format: setup
 
 bench: setup
 	$(BIN)/assay bench
+
+# How many source files one question leads through.
+journey: setup
+	$(BIN)/python benchmarks/journey.py
 
 # The gallery and the controls need CIFAR-10 and published weights: see `assay show cifar`.
 docs: setup
