@@ -24,7 +24,7 @@ from assay.core.rng import Stream, lent
 from assay.core.setting import Samples, Setting
 from assay.core.trial import Scene, targets_for
 
-KEPT = 64  # things at hand
+KEPT = {"setting": 4, "samples": 16, "component": 256, "name": 256}  # how many of a kind are at hand
 T = TypeVar("T")
 
 
@@ -43,7 +43,7 @@ class Desk:
     shelf: Shelf
     machine: Machine = Machine()
     records: Mapping[str, Record] = field(default_factory=dict)  # of what the current artifact needs
-    _kept: OrderedDict[object, Any] = field(default_factory=OrderedDict)
+    _kept: dict[str, OrderedDict[object, Any]] = field(default_factory=lambda: {kind: OrderedDict() for kind in KEPT})
 
     def compute(self, artifact: Artifact, records: Mapping[str, Record], raises: bool = False) -> Record:
         """The artifact's record, whatever happens; with ``raises``, exceptions pass through."""
@@ -54,7 +54,7 @@ class Desk:
     # What an artifact's computation asks for.
 
     def component(self, component: Component) -> Any:
-        return self._keep(("component", component.identity), component.build)
+        return self._keep("component", component.identity, component.build)
 
     def setting(self, model: ModelArtifact, for_: Component | None = None) -> Setting:
         """The model and its surroundings; somebody else's code gets a copy of the model that nobody else sees."""
@@ -67,7 +67,7 @@ class Desk:
             model.environment.check_files()
             return made.to(self.machine.device, getattr(torch, self.machine.dtype))
 
-        found = self._keep(("setting", model.key), make)
+        found = self._keep("setting", model.key, make)
         return found if for_ is None or is_ours(self.component(for_)) else found.copied()
 
     def samples(self, place: Place, block: Block) -> Samples:
@@ -78,7 +78,7 @@ class Desk:
             place.environment.check_files()
             return made.to(self.machine.device, getattr(torch, self.machine.dtype))
 
-        return self._keep(("samples", place.data_key, block), make)
+        return self._keep("samples", (place.data_key, block), make)
 
     def scene(self, place: Place, samples: Samples, question: Question, metric: Component) -> Scene:
         """What a metric sees: copies of the samples, so that no other sees what it does to them."""
@@ -89,8 +89,8 @@ class Desk:
 
     def stream(self, role: str, component: Component, place: Place) -> Stream:
         """The random numbers of a component at a place."""
-        where = self._keep(("name", place.environment.identity), lambda: self._name(place.environment))
-        who = self._keep(("name", component.identity), lambda: self._name(component))
+        where = self._keep("name", place.environment.identity, lambda: self._name(place.environment))
+        who = self._keep("name", component.identity, lambda: self._name(component))
         return Stream(role, who, where, place.seed, place.data_seed)
 
     def load(self, artifact: Artifact) -> dict[str, np.ndarray[Any, Any]]:
@@ -113,13 +113,14 @@ class Desk:
         made = self.component(component)
         return str(getattr(made, "stream_name", "")) or stream_name(component.kind, describe(made))
 
-    def _keep(self, key: object, make: Callable[[], T]) -> T:
-        if key not in self._kept:
-            self._kept[key] = make()
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
-        return self._kept[key]  # type: ignore[no-any-return]
+    def _keep(self, kind: str, key: object, make: Callable[[], T]) -> T:
+        kept = self._kept[kind]
+        if key not in kept:
+            kept[key] = make()
+            while len(kept) > KEPT[kind]:
+                kept.popitem(last=False)
+        kept.move_to_end(key)
+        return kept[key]  # type: ignore[no-any-return]
 
 
 def _within_memory(artifact: Artifact, desk: Desk) -> Made:

@@ -9,14 +9,16 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from assay.core.adapt import adapt
+from assay.core.adapt import CallableMethod, CaptumMethod, QueryMethod, adapt
 from assay.core.cards import snake
 from assay.core.errors import SpecError
 from assay.core.foreign import load
-from assay.core.foreign_metrics import foreign_metric
+from assay.core.foreign_metrics import ForeignMetric, foreign_metric
 from assay.core.numbers import numbers_digest
 from assay.core.registry import KINDS, card, catalogue, component_kind, resolve
 from assay.core.spec import Spec, Value
+
+WRAPPERS = (CallableMethod, CaptumMethod, QueryMethod, ForeignMetric)
 
 
 def build(kind: str, spec: Spec) -> Any:
@@ -56,7 +58,7 @@ def method_named(given: Any) -> tuple[Any, str]:
 def describe(component: Any) -> Spec:
     """The resolved spec of a component that was made by hand: the inverse of ``build``. What somebody else's code is
     wrapped in is left out, so that it has the name it has in a study."""
-    if hasattr(component, "wrapped"):
+    if isinstance(component, WRAPPERS):
         return Spec.of(_qualified(component.wrapped), **{key: _described(v) for key, v in component.params.items()})
     cls = type(component)
     name = snake(cls.__name__)
@@ -75,7 +77,7 @@ def describe(component: Any) -> Spec:
 
 def is_ours(component: Any) -> bool:
     """Whether a component, and whatever is inside it, is of this package; somebody else's gets copies to work on."""
-    if hasattr(component, "wrapped") or not type(component).__module__.startswith("assay."):
+    if isinstance(component, WRAPPERS) or not type(component).__module__.startswith("assay."):
         return False
     inside = (getattr(component, field.name) for field in fields(component)) if is_dataclass(component) else ()
     parts = (part for value in inside for part in (value if isinstance(value, tuple) else (value,)))
