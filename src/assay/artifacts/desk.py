@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -48,8 +49,7 @@ class Desk:
     def compute(self, artifact: Artifact, records: Mapping[str, Record], raises: bool = False) -> Record:
         """The artifact's record, whatever happens; with ``raises``, exceptions pass through."""
         desk = replace(self, records=records)
-        work = lambda: _within_memory(artifact, desk)  # noqa: E731
-        return outcome(artifact.kind, artifact.key, work, self.shelf.save, raises)
+        return outcome(artifact.kind, artifact.key, partial(_within_memory, artifact, desk), self.shelf.save, raises)
 
     # What an artifact's computation asks for.
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from assay.artifacts.artifact import Block, Made
-from assay.artifacts.desk import Desk
+from assay.artifacts.desk import KEPT, Desk
 from assay.artifacts.fit import FitArtifact
 from assay.artifacts.outcome import Blocked
 from assay.artifacts.trial import TrialArtifact
@@ -47,9 +47,10 @@ def test_specs_with_different_keys_are_different_components(desk, yard):
 
 def test_a_desk_keeps_the_latest_and_lets_the_oldest_go(desk):
     made = []
-    for name in (*range(64), 0, 64, 0, 1):
-        desk._keep(name, lambda name=name: made.append(name))
-    assert made == [*range(64), 64, 1]  # 0 was used again in time, 1 had to be made again
+    most = KEPT["samples"]
+    for name in (*range(most), 0, most, 0, 1):
+        desk._keep("samples", name, lambda name=name: made.append(name))
+    assert made == [*range(most), most, 1]  # 0 was used again in time, 1 had to be made again
 
 
 def test_what_is_at_hand_stays_when_the_memory_budget_changes(yard):
