@@ -203,3 +203,10 @@ def test_streams_are_the_same_in_every_process(tmp_path):
     ]
     assert found[0] == found[1]
     assert len(set(found[0])) == 3
+
+
+def test_deeply_nested_methods_are_looked_through_once():
+    text = "gradient"
+    for _ in range(60):
+        text = f"absolute(of={text})"
+    assert not fits(full("methods", text))
