@@ -221,7 +221,7 @@ def test_each_sample_draws_the_same_in_every_block():
     assert not torch.equal(query.draws("noise").normal(3), query.draws("other").normal(3))
     shared = torch.rand(3, generator=query.generator("masks"))
     assert torch.equal(shared, torch.rand(3, generator=part.generator("masks")))
-    moved = replace(query, stream=("test", 1))
+    moved = replace(query, stream=replace(query.stream, seed=1))
     assert not torch.equal(shared, torch.rand(3, generator=moved.generator("masks")))
 
 
