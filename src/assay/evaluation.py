@@ -153,7 +153,7 @@ def evaluate(
         place(Component("environments", made=InMemory(setting, samples)), 0, 0, machine.dtype),
         Memory(machine),
     )
-    cut = blocks(len(samples), own_block(len(samples)), len(samples))
+    cut = blocks(len(samples), own_block(setting.kind), len(samples))
     judges = {name: Component("metrics", made=metric) for name, metric in metrics.items()}
     asked = {
         name: trials(where, Component("methods", made=method), Question(), cut) for name, method in methods.items()

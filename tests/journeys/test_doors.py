@@ -60,7 +60,7 @@ def own_study():
         "use": "own(model='doors_code:model', data='rows.npz')",
         "label": "your model",
         "samples": ROWS,
-        "block": own_block(ROWS),
+        "block": own_block("table"),
     }
     found = read({"environments": [environment], "methods": METHODS, "metrics": METRICS, "gallery": 0}, "doors")
     return replace(found, environments=tuple(replace(entry, rows=ROWS) for entry in found.environments))

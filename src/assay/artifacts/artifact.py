@@ -76,6 +76,7 @@ def blocks(samples: int, size: int, rows: int | None = None) -> tuple[Block, ...
     return tuple(Block(start, min(start + size, rows or start + size)) for start in range(0, samples, size))
 
 
-def own_block(count: int) -> int:
-    """Samples per block for rows of somebody's own: about eight blocks, so that all cores have work, of 8 to 64."""
-    return min(64, max(8, -(-count // 8)))
+def own_block(kind: str) -> int:
+    """Samples per block for rows of somebody's own. Models of images are slow, so that few of them keep all cores busy;
+    models of tables are quick."""
+    return 8 if kind == "image" else 64

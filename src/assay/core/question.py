@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from assay.core.errors import SpecError, suggest
@@ -31,11 +31,11 @@ class Question:
 
     def over(self, default: Question) -> Question:
         """This question, with what it leaves open answered by ``default``."""
-        given = {name: value for name, value in asdict(self).items() if value is not None}
-        return Question(**{**asdict(default), **given})
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        return Question(**{**vars(default), **given})
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return dict(vars(self))
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Question:

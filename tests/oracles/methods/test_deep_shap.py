@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable, SpecError
+from assay.core.rng import Stream
 from assay.core.setting import Reference
 from assay.methods.deep_shap import DeepShap
 from assay.methods.input_x_gradient import InputXGradient
@@ -113,7 +114,7 @@ def test_the_background_is_drawn_from_the_reference_once_each():
     assert len(set(drawn)) == 20
     assert set(drawn) < set(reference)
     assert drawn != reference[:20]
-    other = fitted(DeepShap(background=20), replace(query, stream=("test", 1))).fitted["background"]
+    other = fitted(DeepShap(background=20), replace(query, stream=Stream("test", seed=1))).fitted["background"]
     assert [tuple(row) for row in other.tolist()] != drawn
     with pytest.raises(NotApplicable, match="needs 33 reference rows, and there are 32"):
         fitted(DeepShap(background=33), query)

@@ -14,6 +14,7 @@ from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.features import Columns
+from assay.core.rng import Stream
 from assay.methods.kernel_shap import KernelShap
 from scenes import TINY, ask, cnn, data, mlp, randomised
 
@@ -144,7 +145,7 @@ def test_drawn_coalitions_of_a_size_are_equally_likely():
     inside = torch.zeros(9)
     total = 0
     for seed in range(60):
-        query = replace(ones(9), stream=("draw", seed))
+        query = replace(ones(9), stream=Stream("draw", seed=seed))
         drawn = [c for c in asked(KernelShap(100), query)[-102:] if len(c) == 4]
         total += len(drawn)
         for coalition in drawn:
@@ -182,7 +183,7 @@ def test_errors_are_no_larger_than_shaps_and_fall_with_more_coalitions(record_pr
     theirs = dict(ours)
     for samples in ours:
         for seed in range(3):
-            drawn = KernelShap(samples)(replace(query, stream=("error", seed)))
+            drawn = KernelShap(samples)(replace(query, stream=Stream("error", seed=seed)))
             for errors, found in ((ours, drawn), (theirs, shaps(query, samples, seed))):
                 errors[samples] += ((found - truth).norm(dim=1) / truth.norm(dim=1)).mean().item() / 3
     ratios = {samples: ours[samples] / theirs[samples] for samples in ours}

@@ -10,6 +10,7 @@ from scipy.stats import kstest
 
 from assay.core.errors import SpecError
 from assay.core.features import Columns
+from assay.core.rng import Stream
 from assay.methods.random_map import RandomMap
 from assay.methods.random_shifted import RandomShifted
 from assay.methods.random_squared import RandomSquared
@@ -39,7 +40,7 @@ def test_a_map_has_one_number_per_feature_and_belongs_to_its_sample(method):
     found = method(query)
     assert found.shape == (6, 4)
     assert torch.equal(method(rows(query, slice(4, 6))), found[4:])
-    assert not torch.equal(method(replace(query, stream=("test", 1))), found)
+    assert not torch.equal(method(replace(query, stream=Stream("test", seed=1))), found)
 
 
 def test_the_corrected_map_is_the_square_and_the_study_never_squared():

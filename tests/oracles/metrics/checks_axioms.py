@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from assay.core.errors import NotApplicable
 from assay.core.machine import Machine
+from assay.core.rng import Stream
 from assay.core.setting import Reference, Setting
 from assay.core.trial import Scene, Trial
 from oracles.metrics import literal_again as literal
@@ -102,7 +103,7 @@ def _check_some_are_tried(make: Make) -> None:
     weights[:, ::2] = 2.0 ** torch.arange(36, dtype=torch.float64).view(2, 3, 6)
     where = value_scene(numbers(85, 3, *PIXELS.entries), lambda x: (x * weights).flatten(1).sum(dim=1))
     ones = torch.eye(36, dtype=torch.float64).view(36, 6, 6)
-    first_place, other_place = (replace(where, stream=("metric", stream)) for stream in "ab")
+    first_place, other_place = (replace(where, stream=Stream("metric", stream)) for stream in "ab")
     first, other = (_shares(make(features=8), place, ones) for place in (first_place, other_place))
     for shares in (first, other):
         assert (shares.std(axis=0) == 0).all()

@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 
 from assay.core.features import Columns
+from assay.core.rng import Stream
 from assay.methods.constant import Constant
 from assay.methods.random_map import RandomMap
 from scenes import ask, cnn, data, mlp, rows
@@ -31,4 +32,4 @@ def test_a_random_map_belongs_to_its_sample_and_to_its_stream():
     found = RandomMap()(query)
     assert torch.equal(RandomMap()(rows(query, slice(4, 6))), found[4:])
     assert len({tuple(row.tolist()) for row in found}) == 6
-    assert not torch.equal(RandomMap()(replace(query, stream=("test", 1))), found)
+    assert not torch.equal(RandomMap()(replace(query, stream=Stream("test", seed=1))), found)
