@@ -17,6 +17,7 @@ from assay.execute.run import run
 from assay.report.board import result
 from assay.store.store import Store
 from assay.study.file import read
+from assay.study.study import BLOCK
 
 CODE = """
 import torch
@@ -55,19 +56,19 @@ def door(tmp_path, monkeypatch):
     sys.modules.pop("doors_code", None)
 
 
-def own_study():
+def own_study(block):
     environment = {
         "use": "own(model='doors_code:model', data='rows.npz')",
         "label": "your model",
         "samples": ROWS,
-        "block": own_block("table"),
+        "block": block,
     }
     found = read({"environments": [environment], "methods": METHODS, "metrics": METRICS, "gallery": 0}, "doors")
     return replace(found, environments=tuple(replace(entry, rows=ROWS) for entry in found.environments))
 
 
-def by_study(folder, machine):
-    found = result(Store.open(run(own_study(), folder, 0, machine).store))
+def by_study(folder, machine, block=own_block("table")):
+    found = result(Store.open(run(own_study(block), folder, 0, machine).store))
     return {
         (line.method, metric): cell.value
         for board in found.boards
@@ -114,7 +115,7 @@ def test_three_doors_give_equal_numbers(door):
 
 
 def test_an_attribution_and_its_scores_are_those_of_the_study(door):
-    study = by_study(door / "study", Machine(memory=HERE.memory))
+    study = by_study(door / "study", Machine(memory=HERE.memory), BLOCK)
     environment = "own(model='doors_code:model', data='rows.npz')"
     for method in METHODS:
         found = assay.attribute(environment, method, n=ROWS)

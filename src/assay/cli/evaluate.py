@@ -72,9 +72,7 @@ def evaluate(
     place = Spec.of("own", model=model, data=str(data), weights=str(weights or ""), **asked)
     own = named("environments", str(place))[0]
     kind = own.setting(0, {}).kind  # what is wrong with model or data is told before anything runs
-    found = _study(place, kind, own.rows, min(own.rows, limit or own.rows), method, metric).narrowed(
-        None, seed_list(seeds)
-    )
+    found = _study(place, kind, own.rows, method, metric).narrowed(limit, seed_list(seeds))
     if dry_run:
         forecast(found, store, options, as_json)
     else:
@@ -82,8 +80,8 @@ def evaluate(
         raise typer.Exit(code)
 
 
-def _study(place: Spec, kind: str, rows: int, count: int, methods: list[str], metrics: list[str]) -> Study:
-    environment = {"use": str(place), "label": "your model", "samples": count, "block": own_block(kind)}
+def _study(place: Spec, kind: str, rows: int, methods: list[str], metrics: list[str]) -> Study:
+    environment = {"use": str(place), "label": "your model", "samples": rows, "block": own_block(kind)}
     table = {"title": "Your model", "environments": [environment], "methods": methods, "metrics": metrics, "gallery": 4}
     found = read(table, "evaluate", "assay evaluate")
     return replace(found, environments=tuple(replace(entry, rows=rows) for entry in found.environments))
