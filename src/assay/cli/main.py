@@ -8,7 +8,7 @@ import typer
 
 from assay.cli import bench, check, demo, evaluate, export, ls, report, run, show
 from assay.core.errors import AssayError
-from assay.core.pages import keep_pages
+from assay.core.pages import keep_pages, start_without_cache
 
 app = typer.Typer(
     help="Test feature-attribution methods, and the metrics that judge them, against known truth.",
@@ -30,6 +30,7 @@ app.command("bench")(bench.bench)
 def main() -> None:
     """Exit codes: 0 fine; 1 a test the user asked for failed; 2 a mistake in what was asked."""
     keep_pages()
+    start_without_cache()
     sys.path.insert(0, "")  # 'module:attr' may live in the current folder
     try:
         app()
