@@ -11,7 +11,7 @@ import torch
 
 from assay.artifacts.asking import pose
 from assay.core.errors import AssayError
-from assay.core.features import Columns
+from assay.core.features import Columns, Pixels
 from assay.core.machine import Machine
 from assay.core.query import Query
 from assay.core.question import Question
@@ -19,6 +19,7 @@ from assay.core.rng import Stream
 from assay.core.setting import Reference, Samples, Setting
 from assay.environments.color_count import ColorCount
 from assay.train.networks import initialise, mlp
+from assay.train.resnet import resnet
 
 
 def mlp_query(rows: int, columns: int = 20) -> Query:
@@ -40,6 +41,18 @@ def image_query(side: int, images: int) -> Query:
     return pose(
         environment.setting(0, {}), environment.sample(range(images), 0), Question(), Stream("bench"), Machine()
     )
+
+
+def cifar_query(images: int) -> Query:
+    """ResNet-20 with random weights, normal noise of 32 x 32 pixels, logits."""
+    random = torch.Generator().manual_seed(0)
+    network = resnet(20, 10)
+    initialise(network, random)
+    x = torch.randn(images, 3, 32, 32, generator=random)
+    question = Question("logit", 1.0, "zero", "label")
+    setting = Setting(network.eval().requires_grad_(False), Pixels(3, 32, 32), "image", question)
+    samples = Samples(x, torch.arange(images) % 10, None, tuple(range(images)))
+    return pose(setting, samples, Question(), Stream("bench"), Machine())
 
 
 def peer(module: str, package: str) -> tuple[Any, str]:

@@ -7,11 +7,13 @@ makes the same calls, and so the same bytes, everywhere.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay.core.errors import AssayError
 
 MEMORY = 2**30
+FAST = 16  # rows: from here on, on one thread, torch's convolutions of single pixels take half the time a row
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kKmMgG]?)i?[bB]?\s*")
 _FACTOR = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
@@ -22,13 +24,26 @@ class Machine:
 
     device: str = "cpu"
     dtype: str = "float32"
-    memory: int = MEMORY  # bytes for the activations of one model call; give a GPU gigabytes
+    memory: int = MEMORY  # bytes for one model call and its points, beyond the loaded model; give a GPU gigabytes
     threads: int = 1
 
     def rows(self, bytes_per_row: int) -> int:
-        """Rows that fit one call: at least 1, a multiple of 8 where possible."""
-        rows = max(1, self.memory // max(1, bytes_per_row))
-        return rows - rows % 8 if rows >= 8 else rows
+        """Rows that fit one call: at least 1."""
+        return max(1, self.memory // max(1, bytes_per_row))
+
+
+def cut(count: int, most: int, rows: int = 1) -> Iterator[slice]:
+    """``count`` things of so many ``rows`` each in parts of at most ``most``, for calls that are fast.
+
+    Equal parts, unless that makes all of them slow: then full ones, and a rest.
+    """
+    parts = -(-count // most)
+    equal = parts > 0 and count // parts * rows >= FAST
+    for part in range(parts):
+        if equal:
+            yield slice(part * count // parts, (part + 1) * count // parts)
+        else:
+            yield slice(part * most, min((part + 1) * most, count))
 
 
 def parse_memory(text: str) -> int:

@@ -15,7 +15,8 @@ from torch import Generator, Tensor, nn
 
 from assay.core.errors import NotApplicable
 from assay.core.footprint import Footprint, footprint
-from assay.core.machine import Machine
+from assay.core.machine import Machine, cut
+from assay.core.pages import LOADED, hand_back
 from assay.core.question import Question
 from assay.core.readout import NO_GRADIENTS, asked
 from assay.core.rng import Draws, Stream
@@ -58,7 +59,7 @@ class Query:
         """The readout of every class at (*K, B, *entries) -> (*K, B, C); without gradients."""
         rows = self._rows(points)
         with torch.no_grad():
-            parts = [self._forward(part) for part in rows.split(self.machine.rows(self.footprint.forward))]
+            parts = [self._forward(rows[part]) for part in self._calls(len(rows), self.footprint.forward)]
         found: Tensor = torch.cat(parts).unflatten(0, self._leading(points))
         return found
 
@@ -73,9 +74,9 @@ class Query:
     def pull(self, module: nn.Module, points: Tensor) -> Tensor:
         """The gradient through a module of the caller's, for methods that change the backward pass."""
         self.require_gradients()
-        size = self.machine.rows(self.footprint.gradient)
-        pairs = zip(self._rows(points).split(size), self._targets(points).flatten().split(size), strict=True)
-        return torch.cat([_gradient(module, rows, target) for rows, target in pairs]).view(points.shape)
+        rows, targets = self._rows(points), self._targets(points).flatten()
+        calls = self._calls(len(rows), self.footprint.gradient)
+        return torch.cat([_gradient(module, rows[part], targets[part]) for part in calls]).view(points.shape)
 
     def require_gradients(self) -> None:
         if not self.setting.differentiable:
@@ -84,16 +85,13 @@ class Query:
     def parts(self, count: int, gradients: bool = False) -> Iterator[slice]:
         """Cut ``count`` points per sample into slices that fit one model call, so that points can be made lazily."""
         bytes_per_row = self.footprint.gradient if gradients else self.footprint.forward
-        size = max(1, self.machine.rows(bytes_per_row) // len(self.x))
-        for start in range(0, count, size):
-            yield slice(start, min(start + size, count))
+        return cut(count, max(1, self.machine.rows(bytes_per_row) // len(self.x)), len(self.x))
 
     def blocks(self, copies: int = 1) -> Iterator[Query]:
         """The same question about some samples at a time: as many as fit one call that keeps gradients, each
         ``copies`` times."""
-        size = max(1, self.machine.rows(self.footprint.gradient) // copies)
-        for start in range(0, len(self.x), size):
-            yield self.about(slice(start, start + size))
+        most = max(1, self.machine.rows(self.footprint.gradient) // copies)
+        return (self.about(part) for part in cut(len(self.x), most, copies))
 
     def about(self, rows: slice | Tensor) -> Query:
         """The same question about some of the samples, by their places."""
@@ -127,6 +125,12 @@ class Query:
     @cached_property
     def footprint(self) -> Footprint:
         return footprint(self.setting.model, self.x[:1])
+
+    def _calls(self, count: int, bytes_per_row: int) -> Iterator[slice]:
+        """So many rows in calls that fit the memory; where there are none, a call tells the answer's shape."""
+        if count * bytes_per_row > self.machine.memory // 4:  # small calls leave small gaps
+            hand_back(self.machine.memory + LOADED)
+        return cut(count, self.machine.rows(bytes_per_row)) if count else iter((slice(0, 0),))
 
     def _forward(self, rows: Tensor) -> Tensor:
         if self.setting.forward is None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from assay.artifacts.outcome import failed
 from assay.core.errors import AssayError
 from assay.core.machine import Machine
+from assay.core.pages import start_without_cache
 from assay.core.records import Record
 from assay.execute.queue import Queue
 from assay.execute.worker import OpenDesk, Task, open_desk, work
@@ -47,6 +48,7 @@ class Local:
         if not queue:
             return
         team = _Team(queue, self.timeout)
+        start_without_cache()
         # multiprocessing asks workers politely at exit, waits for them, and waits forever for one that is busy.
         atexit.register(team.stop)
         try:

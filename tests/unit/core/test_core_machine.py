@@ -5,23 +5,57 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core.errors import AssayError
-from assay.core.machine import Machine, parse_memory
+from assay.core.machine import FAST, Machine, cut, parse_memory
 
 
 @settings(deadline=None, derandomize=True)
 @given(st.integers(1, 2**40), st.integers(0, 2**34))
-def test_rows_fit_the_budget_and_are_a_multiple_of_eight_where_possible(memory, per_row):
+def test_rows_fit_the_budget_and_fill_it(memory, per_row):
     rows = Machine(memory=memory).rows(per_row)
     assert rows >= 1
     assert rows == 1 or rows * per_row <= memory
-    assert rows < 8 or rows % 8 == 0
-    most = memory // max(1, per_row)
-    assert rows > most - 8  # no more than a remainder of eight is given away
+    assert (rows + 1) * max(1, per_row) > memory
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.integers(0, 300), st.integers(1, 60), st.integers(1, 20))
+def test_parts_are_as_few_as_fit_and_hold_everything_once(count, most, rows):
+    parts = list(cut(count, most, rows))
+    sizes = [part.stop - part.start for part in parts]
+    assert [index for part in parts for index in range(part.start, part.stop)] == list(range(count))
+    assert all(1 <= size <= most for size in sizes)
+    assert len(parts) == -(-count // most)
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.integers(1, 300), st.integers(1, 60), st.integers(1, 20))
+def test_few_rows_are_in_slow_calls(count, most, rows):
+    sizes = [part.stop - part.start for part in cut(count, most, rows)]
+    slow = [size for size in sizes if size * rows < FAST]
+    if most * rows >= FAST:
+        assert len(slow) <= 1
+    if not slow:
+        assert max(sizes) - min(sizes) <= 1 or min(sizes) * rows >= FAST
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "rows", "sizes"),
+    [
+        (50, 9, 2, [8, 8, 9, 8, 8, 9]),  # no call of 10 rows at the end
+        (24, 18, 1, [18, 6]),  # 12 and 12 would both be slow
+        (50, 6, 3, [6] * 8 + [2]),
+        (40, 30, 1, [20, 20]),
+        (5, 8, 1, [5]),
+        (0, 8, 1, []),
+    ],
+)
+def test_parts_of_known_sizes(count, most, rows, sizes):
+    assert [part.stop - part.start for part in cut(count, most, rows)] == sizes
 
 
 @pytest.mark.parametrize(
     ("memory", "per_row", "rows"),
-    [(100, 1000, 1), (700, 100, 7), (800, 100, 8), (1599, 100, 8), (1600, 100, 16), (7, 0, 7)],
+    [(100, 1000, 1), (700, 100, 7), (800, 100, 8), (1599, 100, 15), (1600, 100, 16), (7, 0, 7)],
 )
 def test_rows_of_known_budgets(memory, per_row, rows):
     assert Machine(memory=memory).rows(per_row) == rows

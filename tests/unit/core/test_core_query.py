@@ -10,9 +10,11 @@ from torch import nn
 
 from assay.core import footprint as footprints
 from assay.core.errors import NotApplicable
-from assay.core.footprint import footprint
+from assay.core.footprint import GAPS, footprint
 from assay.core.machine import Machine
 from assay.core.rng import Stream
+from assay.train.networks import initialise
+from assay.train.resnet import resnet
 from scenes import ask, cnn, data, mlp
 
 STARVED = Machine(memory=1)  # one row per call
@@ -111,8 +113,8 @@ def test_calls_keep_to_the_budget_and_see_every_row_once(rows, k, count):
     forward, backward = budget.rows(per_row.forward), budget.rows(per_row.gradient)
     cut = next(at for at in range(1, len(model.calls)) if sum(model.calls[:at]) == k * count)
     assert sum(model.calls) == 2 * k * count
-    assert all(size == forward for size in model.calls[: cut - 1])
-    assert all(size == backward for size in model.calls[cut:-1])
+    assert cut == -(-k * count // forward)
+    assert len(model.calls) - cut == -(-k * count // backward)
     assert max(model.calls[:cut]) <= forward
     assert max(model.calls[cut:]) <= backward <= max(1, rows)
 
@@ -244,22 +246,75 @@ def test_blocks_ask_about_every_sample_once_and_in_order(samples, copies, memory
 
 def test_a_footprint_is_arithmetic_from_shapes():
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
-    row, largest, saved = 16, 32, 16 + 32  # kept: the first layer's input, and the ReLU's output, which the next reads
     found = footprint(model, torch.zeros(1, 4))
-    passing = row + 3 * largest
-    assert (found.forward, found.gradient) == (passing * 3 // 2, (passing + saved) * 3 // 2)  # with gaps
+    points, held = 2 * 16, 32 + 32  # while the ReLU works, its input and its output are there
+    assert found.forward == (held + points) * GAPS[0]
+    assert found.gradient > found.forward
     twice = footprint(model.double(), torch.zeros(1, 4, dtype=torch.float64))
     assert (twice.forward, twice.gradient) == (2 * found.forward, 2 * found.gradient)
+
+
+NETWORKS = {
+    "table": (lambda: nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 64), nn.Tanh()), (64,)),
+    "pixels": (lambda: nn.Sequential(nn.Conv2d(16, 48, 1), nn.ReLU(), nn.Conv2d(48, 16, 1), nn.ReLU()), (16, 24, 24)),
+    "patches": (lambda: nn.Sequential(nn.Conv2d(16, 64, 3), nn.ReLU(), nn.Conv2d(64, 16, 3, 2)), (16, 24, 24)),
+    "exact": (lambda: nn.Sequential(nn.Conv2d(4, 8, 3), nn.ReLU(), nn.Conv2d(8, 4, 3, 2)).double(), (4, 24, 24)),
+    "residual": (lambda: trained(resnet(8, 10)), (3, 24, 24)),
+}
+
+
+def trained(network):
+    initialise(network, torch.Generator().manual_seed(0))
+    return network
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("kind", ["forward", "gradient"])
+def test_a_footprint_is_what_the_profiler_finds(name, kind):
+    make, entries = NETWORKS[name]
+    model = make().eval().requires_grad_(False)
+    rows = torch.rand(64, *entries).to(next(model.parameters()).dtype)
+
+    def run():
+        with torch.set_grad_enabled(kind == "gradient"):
+            points = rows.clone().requires_grad_(kind == "gradient")
+            answer = model(points).sum()
+            if kind == "gradient":
+                torch.autograd.grad(answer, points)
+
+    run()  # what is made once for all calls is made now
+    points, size = 2 * rows[0].nbytes, getattr(footprint(model, rows[:1]), kind)
+    held = size / GAPS[kind == "gradient"] - points + (rows[0].nbytes if kind == "forward" else 0)
+    assert held == pytest.approx(peak(run) / len(rows), rel=0.1)
+
+
+def peak(run):
+    """The most bytes that torch's allocator had given out at a time."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as told:
+        run()
+    events = [event for event in told.profiler.kineto_results.events() if event.name() == "[memory]"]
+    now, most = 0, 0
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        now += event.nbytes()
+        most = max(most, now)
+    return most
+
+
+def test_a_call_that_fills_the_budget_holds_no_more_than_it():
+    model, budget = trained(resnet(8, 10)).eval().requires_grad_(False), 2**25
+    rows = torch.rand(Machine(memory=budget).rows(footprint(model, torch.zeros(1, 3, 32, 32)).forward), 3, 32, 32)
+    with torch.no_grad():
+        assert budget / 2 < peak(lambda: model(rows.clone())) < budget / 1.4
 
 
 def test_a_footprint_is_measured_once_per_model_and_shape():
     model = Counting(nn.Flatten())
     for width in (4, 4, 5, 4):
         footprint(model, torch.zeros(1, width))
-    assert model.calls == [1, 1]
+    assert model.calls == [1] * 4  # forwards, and forwards and back
     other = Counting(nn.Flatten())
     footprint(other, torch.zeros(1, 4))
-    assert other.calls == [1]
+    assert other.calls == [1, 1]
 
 
 def test_a_footprint_leaves_no_hooks_and_no_gradients():
@@ -296,4 +351,4 @@ def test_a_model_of_one_piece_has_a_footprint_too():
             return torch.cat([x, x], dim=1)
 
     found = footprint(Whole(), torch.zeros(1, 4))
-    assert found.forward == found.gradient == (16 + 3 * 32) * 3 // 2
+    assert found.forward == (32 + 2 * 16) * GAPS[0]
