@@ -84,6 +84,10 @@ class _Live(TorchDispatchMode):
         # Kept alive, so that no new tensor takes an old one's address.
         self._storages: dict[int, Any] = {_place(tensor): tensor for tensor in before}
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # or torch imports its compiler for the first operation, which takes a second or two
+
     def __torch_dispatch__(
         self, operation: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
