@@ -61,3 +61,13 @@ def test_the_package_itself_imports_no_torch() -> None:
 
 def test_torch_would_be_seen() -> None:
     assert "torch" in loaded(IMPORTS, "assay.core.query")
+
+
+def test_following_a_pass_through_a_model_imports_no_compiler() -> None:
+    code = """
+import sys, torch
+from assay.core.footprint import footprint
+footprint(torch.nn.Linear(2, 2), torch.ones(1, 2))
+sys.exit("torch._dynamo" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
