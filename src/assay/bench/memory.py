@@ -21,7 +21,7 @@ from assay.bench.bench import Measured
 from assay.bench.extremal_perturbation import resnet_query
 from assay.bench.problems import cifar_query, image_query
 from assay.core.machine import Machine
-from assay.core.pages import make_room, keep_pages, start_without_cache
+from assay.core.pages import keep_pages, make_room, start_without_cache
 from assay.core.query import Query
 from assay.core.setting import Samples
 from assay.core.trial import Scene
@@ -31,12 +31,12 @@ from assay.methods.smoothed import Smoothed
 from assay.metrics.sensitivity_n import SensitivityN
 
 BUDGET = 10**9  # bytes
-# Steps, sets and masks below are multiples of what fits a call.
 SHARE = 0.6  # of the budget that should be used
 Work = Callable[[Query], object]
 
 
 def problems() -> list[Measured]:
+    """Steps, sets and masks fill a few calls each: the calls are all alike."""
     color, resnet, small = "color_count 224x224", "ResNet-18 224x224", "ResNet-20 32x32"
     pair, one, large = partial(image_query, 224, 2), partial(image_query, 224, 1), partial(resnet_query, 1)
     return [
