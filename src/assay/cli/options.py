@@ -27,7 +27,7 @@ Timeout = Annotated[
 Device = Annotated[str, typer.Option(help="Where models run: cpu, cuda, cuda:1, ...")]
 Memory = Annotated[
     str,
-    typer.Option(help="Budget for one model call of one process."),
+    typer.Option(help="Of each process, for a model call and its inputs, beyond the loaded model and data."),
 ]
 Threads = Annotated[int, typer.Option(help="Threads per process.")]
 Dtype = Annotated[

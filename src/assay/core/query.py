@@ -16,7 +16,7 @@ from torch import Generator, Tensor, nn
 from assay.core.errors import NotApplicable
 from assay.core.footprint import Footprint, footprint
 from assay.core.machine import Machine, cut
-from assay.core.pages import LOADED, hand_back
+from assay.core.pages import LOADED, make_room
 from assay.core.question import Question
 from assay.core.readout import NO_GRADIENTS, asked
 from assay.core.rng import Draws, Stream
@@ -129,7 +129,7 @@ class Query:
     def _calls(self, count: int, bytes_per_row: int) -> Iterator[slice]:
         """So many rows in calls that fit the memory; where there are none, a call tells the answer's shape."""
         if count * bytes_per_row > self.machine.memory // 4:  # small calls leave small gaps
-            hand_back(self.machine.memory + LOADED)
+            make_room(self.machine.memory + LOADED)
         return cut(count, self.machine.rows(bytes_per_row)) if count else iter((slice(0, 0),))
 
     def _forward(self, rows: Tensor) -> Tensor:

@@ -54,7 +54,7 @@ def _facts(reading: Reading) -> dict[str, str]:
     facts = {"host": ", ".join(_hosts(reading.records.values()))}
     facts |= {name: str(machine[name]) for name in ("device", "dtype", "threads") if name in machine}
     if "memory" in machine:
-        facts["memory"] = f"{size(machine['memory'])} for the activations of one model call"
+        facts["memory"] = f"{size(machine['memory'])} for one model call and its inputs"
     return {name: value for name, value in facts.items() if value}
 
 
