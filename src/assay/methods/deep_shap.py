@@ -21,6 +21,7 @@ from assay.methods._background import background, change
 PIECES = ("relu", "leaky_relu", "hardtanh", "relu6", "threshold")
 CURVES = ("tanh", "sigmoid", "gelu", "silu", "elu", "selu", "softplus")
 POOLS = ("max_pool1d", "max_pool2d", "max_pool3d")
+KEPT = 1.5  # memory of a pair, in gradients: quotients need what a layer read and made, for both sides
 CACHE, FEWEST = 2**25, 64  # bytes of pairs that a processor is fastest with, but not fewer pairs than this
 
 
@@ -99,7 +100,7 @@ class DeepShap:
 
 def _sides(query: Query, references: int) -> tuple[int, int]:
     """How many references and how many samples meet in one call: their pairs fit the memory budget."""
-    bytes_per_pair = query.footprint.gradient
+    bytes_per_pair = int(KEPT * query.footprint.gradient)
     pairs = query.machine.rows(bytes_per_pair)
     if query.x.device.type == "cpu":
         pairs = min(pairs, max(FEWEST, CACHE // bytes_per_pair))
