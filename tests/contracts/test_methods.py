@@ -50,4 +50,4 @@ def test_calls_of_1_8_and_64_rows_are_real(spec: str, place: str) -> None:
         query = replace(case.query(samples), machine=machine)
         with metered(case.site.setting.model) as meter:
             case.method(query)
-        assert max(meter.calls) == rows
+        assert rows / 2 < max(meter.calls) <= rows  # in equal parts

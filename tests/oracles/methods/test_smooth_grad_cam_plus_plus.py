@@ -10,6 +10,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable, SpecError
+from assay.core.rng import Stream
 from assay.methods.grad_cam_plus_plus import GradCamPlusPlus
 from assay.methods.smooth_grad_cam_plus_plus import SmoothGradCamPlusPlus
 from oracles.methods.cams import LAYERS, at, enlarged, weighted
@@ -67,7 +68,7 @@ def test_without_noise_it_is_grad_cam_plus_plus(samples):
 
 def test_relu_cuts_off_what_speaks_against_the_class():
     net = cnn(pool=lambda: nn.BatchNorm2d(4)).double()  # values of both signs that no ReLU follows at once
-    query = ask(net, data(3, 2, 8, 8).double())
+    query = replace(ask(net, data(3, 2, 8, 8).double()), stream=Stream("test", seed=1))
     expected = weighted(paper(*pair) for pair in noisy(net, query, "body.2", 4, 0.3))
     assert_close(SmoothGradCamPlusPlus("body.2", relu=False)(query), enlarged(expected), rtol=1e-9, atol=1e-12)
     assert_close(SmoothGradCamPlusPlus("body.2")(query), enlarged(expected, relu=True), rtol=1e-9, atol=1e-12)

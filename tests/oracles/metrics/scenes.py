@@ -72,7 +72,7 @@ def scene(
     )
     truth = None if effect is None else Truth(effect)
     samples = Samples(x, label, truth, tuple(range(len(x))))
-    return Scene(setting, samples, question, target, Stream("metric", "scene"), SMALL)
+    return Scene(setting, samples, question, target, Stream("metric", "scene", seed=1), SMALL)
 
 
 def image_scene(count: int = 5, seed: int = 1, effect: Tensor | None = None) -> Scene:

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-import vandals
+import spoilers
 from assay.artifacts.artifact import Block
 from assay.artifacts.component import Component
 from assay.artifacts.desk import Desk
@@ -20,10 +20,10 @@ from yard_study import component, here, realised
 
 BLOCKS = (Block(0, 2), Block(2, 4))
 OURS = ("gradient", "integrated_gradients(steps=4)")  # they work on the very model that is at hand
-SPOILT = [*vandals.WAYS, "reference", "background"]
-METHODS = ["vandals:VandalMethod(how='{}')", "smoothed(of=vandals:VandalMethod(how='{}'), samples=1)"]
-METRICS = ["vandals:VandalMetric(how='{}')"]
-PLAIN = ["vandals:vandal_function(how='{}')", "vandals:VandalScore(how='{}')"]  # they are given no more than a model
+SPOILT = [*spoilers.WAYS, "reference", "background"]
+METHODS = ["spoilers:VandalMethod(how='{}')", "smoothed(of=spoilers:VandalMethod(how='{}'), samples=1)"]
+METRICS = ["spoilers:VandalMetric(how='{}')"]
+PLAIN = ["spoilers:vandal_function(how='{}')", "spoilers:VandalScore(how='{}')"]  # they are given no more than a model
 
 
 def asked(text, place):
@@ -37,8 +37,8 @@ def judged(found, *metrics):
 @cache
 def witnesses():
     """What may not change: answers and judgements of ours and of others; and a memory of what they say undisturbed."""
-    found = [asked(text, here("vandals:Glasshouse")) for text in ("vandals:WitnessMethod", *OURS)]
-    by = ("vandals:WitnessMetric", "deletion(canvas='zero')", "max_sensitivity(samples=2)")
+    found = [asked(text, here("spoilers:Glasshouse")) for text in ("spoilers:WitnessMethod", *OURS)]
+    by = ("spoilers:WitnessMetric", "deletion(canvas='zero')", "max_sensitivity(samples=2)")
     watched = [artifact for answers in found for artifact in (*answers, *judged(answers, *by))]
     return watched, realised(*watched)
 
@@ -48,7 +48,7 @@ def damage(text, place):
     if "Metric" in text or "Score" in text:
         return judged(asked("yard:Copy", place), text)
     answers = asked(text, place)
-    return [*answers, *judged(answers, "vandals:WitnessMetric", "yard:DrawsFirst", "max_sensitivity(samples=2)")]
+    return [*answers, *judged(answers, "spoilers:WitnessMetric", "yard:DrawsFirst", "max_sensitivity(samples=2)")]
 
 
 def same(artifact, left, right):
@@ -62,7 +62,7 @@ def same(artifact, left, right):
 @pytest.mark.parametrize("text", [*METHODS, *METRICS])
 def test_what_a_vandal_spoils_is_its_own(text, how):
     spoilt, (watched, alone), crowd = (
-        damage(text.format(how), here("vandals:Glasshouse")),
+        damage(text.format(how), here("spoilers:Glasshouse")),
         witnesses(),
         Memory(Machine()),
     )
@@ -73,7 +73,7 @@ def test_what_a_vandal_spoils_is_its_own(text, how):
         assert same(artifact, realised(artifact), crowd)
 
 
-@pytest.mark.parametrize("how", list(vandals.WAYS))
+@pytest.mark.parametrize("how", list(spoilers.WAYS))
 @pytest.mark.parametrize("text", PLAIN)
 def test_what_a_plain_function_or_class_spoils_is_its_own(text, how):
     test_what_a_vandal_spoils_is_its_own(text, how)
@@ -81,16 +81,16 @@ def test_what_a_plain_function_or_class_spoils_is_its_own(text, how):
 
 @pytest.mark.parametrize("how", ["weights", "hooks", "train mode"])
 def test_a_vandal_that_was_made_by_hand_is_no_exception(how):
-    place, (watched, alone), crowd = here("vandals:Glasshouse"), witnesses(), Memory(Machine())
+    place, (watched, alone), crowd = here("spoilers:Glasshouse"), witnesses(), Memory(Machine())
 
     def function(model, inputs, targets):
-        return vandals.vandal_function(model, inputs, targets, how)
+        return spoilers.vandal_function(model, inputs, targets, how)
 
     made = [
         Component("methods", made=method_named(function)[0]),
-        Component("methods", made=vandals.VandalMethod(how)),
+        Component("methods", made=spoilers.VandalMethod(how)),
     ]
-    judge = Component("metrics", made=named("metrics", vandals.VandalScore(how))[0])
+    judge = Component("metrics", made=named("metrics", spoilers.VandalScore(how))[0])
     spoilt = [trial for method in made for trial in trials(place, method, Question(), BLOCKS)]
     crowd.realise([*spoilt, *(evidence(trial, judge) for trial in spoilt)])
     crowd.realise(watched)
@@ -100,12 +100,12 @@ def test_a_vandal_that_was_made_by_hand_is_no_exception(how):
 
 def test_the_vandals_do_spoil_what_they_get():
     """Without this the tests above would prove nothing."""
-    setting = vandals.Glasshouse().setting(0, {})
-    x = vandals.Glasshouse().sample(range(4), 0).x
+    setting = spoilers.Glasshouse().setting(0, {})
+    x = spoilers.Glasshouse().sample(range(4), 0).x
     before = setting.model(x)
     for how in ("weights", "hooks", "inner hooks", "train mode", "other forward", "a layer"):
         spoilt = setting.copied()
-        vandals.spoil_setting(spoilt, how)
+        spoilers.spoil_setting(spoilt, how)
         assert not np.array_equal(spoilt.model(x).detach(), before.detach()), how
     assert np.array_equal(setting.model(x).detach(), before.detach())
 
@@ -130,7 +130,7 @@ def test_the_vandals_do_spoil_what_they_get():
     ],
 )
 def test_somebody_else_s_code_gets_a_copy_of_the_model_and_ours_does_not(kind, text, ours):
-    desk, model, user = Desk(MemoryStore()), here("vandals:Glasshouse").model, component(kind, text)
+    desk, model, user = Desk(MemoryStore()), here("spoilers:Glasshouse").model, component(kind, text)
     assert is_ours(desk.component(user)) is ours
     kept, given = desk.setting(model), desk.setting(model, user)
     assert (given is kept) is ours
@@ -139,7 +139,7 @@ def test_somebody_else_s_code_gets_a_copy_of_the_model_and_ours_does_not(kind, t
 
 
 def test_a_copy_shares_no_memory():
-    desk, model, user = Desk(MemoryStore()), here("vandals:Glasshouse").model, component("methods", "yard:Copy")
+    desk, model, user = Desk(MemoryStore()), here("spoilers:Glasshouse").model, component("methods", "yard:Copy")
     kept, given, other = desk.setting(model), desk.setting(model, user), desk.setting(model, user)
 
     def tensors(setting):

@@ -206,7 +206,7 @@ def test_the_network_takes_raw_units_and_standardises_by_the_training_rows() -> 
 @both_models
 def test_the_setting_asks_in_the_models_own_terms(model: str) -> None:
     place, samples = setting(model), TINY.sample(range(6), 0)
-    target = targets_for(place, place.question, samples.x, samples.label)
+    target = targets_for(place, place.question, samples)
     assert torch.equal(target, place.model(samples.x).argmax(dim=1))
     query = Scene(place, samples, place.question, target, Stream("test")).ask()
     assert torch.equal(query.outputs(samples.x), place.model(samples.x))

