@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS = 1
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: setup demo test test-full check check-quantus format bench journey docs readme clean
+.PHONY: setup demo test test-full torture check audit check-quantus format bench journey docs readme clean
 
 setup: $(READY)
 
@@ -28,12 +28,21 @@ test-full: setup check
 	$(BIN)/python -m pytest -n 2 --durations=20
 	bash tests/wheel.sh
 
+# Kills, full disks, damaged bytes, lost schedulers: half an hour on two cores. Writes the page with the numbers.
+torture: setup
+	PYTHONPATH=tests $(BIN)/python -m torture --write docs/reliability.md
+
 check: setup
 	$(BIN)/ruff format --check src tests examples
 	$(BIN)/ruff check src tests examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q tests/test_architecture.py
+	$(BIN)/python tests/audit.py
+
+# Installed packages against constraints.txt. Needs no network.
+audit: setup
+	$(BIN)/python tests/audit.py
 
 # Faults of a released package, found through its own call; in environments of their own, with and without np.trapz.
 check-quantus: build/quantus-numpy23/.ready build/quantus-numpy24/.ready

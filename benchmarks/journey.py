@@ -19,11 +19,11 @@ import torch
 
 import assay
 from assay.cli.run import execute
-from assay.core.machine import Machine
+from assay.core.machine import Resources
 from assay.study.file import read
 
 ROOT = Path(assay.__path__[0])
-ROOMS = ("core", "execute", "artifacts", "study", "api.py", "evaluation.py", "attributed.py")
+ROOMS = ("core", "catalogue", "foreign", "execute", "artifacts", "study", "api.py", "evaluation.py", "attributed.py")
 METHOD, METRIC = "input_x_gradient", "single_deletion"
 
 
@@ -35,7 +35,7 @@ def run(attempt: int) -> None:
     environment = {"use": "own", "samples": 2, "block": 2}
     study = read({"environments": [environment], "methods": [METHOD], "metrics": [METRIC], "gallery": 0}, "one", "one")
     with tempfile.TemporaryDirectory() as folder:
-        execute(study, Path(folder) / str(attempt), 0, Machine(), False)
+        execute(study, Path(folder) / str(attempt), Resources(), False)
 
 
 def attribute_and_score(_: int) -> None:

@@ -22,23 +22,23 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from assay.artifacts.asking import attribute, pose, trial
-from assay.core.build import build
+from assay.artifacts.answer import attribute, make_query, make_trial
+from assay.catalogue.build import build
 from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, mean_score
 from assay.core.features import Pixels
 from assay.core.machine import Machine
-from assay.core.promises import fact
+from assay.core.facts import fact
 from assay.core.protocols import Probing, Trained
 from assay.core.query import Query
 from assay.core.question import Question
-from assay.core.registry import aliases, card, catalogue, expanded, resolve
+from assay.catalogue.registry import aliases, card, catalogue, expand_alias, resolve
 from assay.core.rng import Stream, generator
 from assay.core.setting import Recipe, Reference, Samples, Setting, Truth
 from assay.core.spec import Spec
 from assay.core.trial import Scene
 from assay.environments.cifar import Cifar
-from assay.report.words import listed, number
+from assay.report.text import listed, number
 from assay.stats.paired import paired
 
 DOCS = Path(__file__).parent
@@ -67,6 +67,8 @@ NOT_ABOUT_FAITHFULNESS = {
     "axiom_linearity": "an axiom: a map that ignores the model is linear in it",
     "axiom_symmetry": "an axiom: a constant map treats all features alike",
     "attribution_difference": "compares two models; no method is better for it",
+    "accuracy": "judges the model, not maps",
+    "confidence": "judges the model, not maps",
     "output_difference": "compares two models without looking at maps",
     "top_images": "compares two models; no method is better for it",
 }
@@ -211,7 +213,7 @@ class Answers:
         scene = Scene(self.setting, self.samples, self.setting.question, target, stream, MACHINE)
         probe = metric.probe(scene) if isinstance(metric, Probing) else None
         return {
-            label: metric(trial(metric, self.methods[label], self.queries[label], scene, attribution, probe))
+            label: metric(make_trial(metric, self.methods[label], self.queries[label], scene, attribution, probe))
             for label, attribution in self.maps.items()
         }
 
@@ -225,7 +227,7 @@ def answered(place: Place) -> Answers:
         say(f"{place.name}: {label}")
         methods[label] = build("methods", resolve("methods", Spec.parse(spec)))
         asked = Question(baseline=baseline)
-        queries[label] = pose(setting, samples, asked, Stream("method", label, stream, SEED), MACHINE)
+        queries[label] = make_query(setting, samples, asked, Stream("method", label, stream, SEED), MACHINE)
         maps[label] = attribute(methods[label], queries[label])
     return Answers(setting, samples, methods, queries, maps, stream)
 
@@ -440,8 +442,8 @@ def main(arguments: Sequence[str]) -> None:
     PAGE.write_text(page(kept), encoding="utf-8")
     print(f"wrote {PAGE}")
     for name in (*catalogue("metrics"), *aliases("metrics")):
-        spec = expanded("metrics", Spec(name))
-        said, found = card("metrics", spec.name).given(spec).fact("controls", ""), card_fact(kept, name)
+        spec = expand_alias("metrics", Spec(name))
+        said, found = card("metrics", spec.name).with_params(spec).fact("controls", ""), card_fact(kept, name)
         if said != found:
             print(f"the card of {name} should say controls = {found!r}")
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from PIL import Image
 
 from assay.report.components import by_label
-from assay.report.gallery import diverging, enlarged, picture, span
-from assay.report.reading import Reading, read
-from assay.report.shown import Shown, shown
+from assay.report.loaded_run import LoadedRun, load_run
+from assay.report.pictures import diverging, enlarged, picture, span
+from assay.report.samples import GallerySamples, gallery_samples
 from assay.store.store import Store
 
 DOCS = Path(__file__).parent
@@ -29,8 +29,8 @@ SIDE = 128
 
 
 def main(store: Path) -> None:
-    reading = read(Store.open(store, create=False))
-    designed, convolutional, attentive = shown(reading)
+    reading = load_run(Store.open(store, create=False))
+    designed, convolutional, attentive = gallery_samples(reading)
     said = tomllib.loads((DOCS / "gallery.toml").read_text(encoding="utf-8"))
     (DOCS / "images" / "gallery").mkdir(parents=True, exist_ok=True)
     methods = by_label(reading.run, "methods")
@@ -67,7 +67,7 @@ def _asked(question: dict[str, object]) -> str:
     return f", asked for {', '.join(told)}" if told else ""
 
 
-def _numbers(reading: Reading, designed: Shown, label: str) -> str:
+def _numbers(reading: LoadedRun, designed: GallerySamples, label: str) -> str:
     """The scores against the truth, as the board has them."""
     board = next(board for board in reading.result.boards if board.environment == designed.environment)
     line = next(line for line in board.lines if line.method == label)
@@ -75,21 +75,21 @@ def _numbers(reading: Reading, designed: Shown, label: str) -> str:
     return f"({', '.join(told)}.)" if told else ""
 
 
-def _reason(found: Shown, label: str) -> bool:
+def _reason(found: GallerySamples, label: str) -> bool:
     return isinstance(found.maps.get(label, ""), str)
 
 
-def _skipped(found: Shown, label: str) -> bool:
+def _skipped(found: GallerySamples, label: str) -> bool:
     """True where the method was tried and does not apply."""
     return label in found.maps and _reason(found, label)
 
 
-def _inputs(found: Shown) -> list[Image.Image]:
+def _inputs(found: GallerySamples) -> list[Image.Image]:
     ends = span(found.x)
     return [picture(x, ends) for x in found.x[:SAMPLES]]
 
 
-def _maps(found: Shown, label: str) -> list[Image.Image]:
+def _maps(found: GallerySamples, label: str) -> list[Image.Image]:
     column = found.truth if label == "truth" else found.maps.get(label, "")
     return [] if isinstance(column, str) else [diverging(values) for values in column[:SAMPLES]]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from assay.core.cards import Card
-from assay.core.promises import facts_with
-from assay.core.registry import aliases, catalogue
+from assay.catalogue.cards import Card
+from assay.core.facts import facts_with
+from assay.catalogue.registry import aliases, catalogue
 from assay.core.spec import Spec
 
 PAGE = Path(__file__).with_name("metrics.md")
@@ -93,7 +93,10 @@ def _kept(card: Card) -> list[str]:
 
 
 def _whose(card: Card) -> str:
-    return " (two models are more alike; no method is better for it)" if card.fact("about", "") == "models" else ""
+    if card.fact("about", "") != "models":
+        return ""
+    alike = "two models are more alike; " if "sibling" in card.fact("needs") else ""
+    return f" ({alike}no method is better for it)"
 
 
 if __name__ == "__main__":

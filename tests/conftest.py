@@ -1,8 +1,12 @@
-"""One thread everywhere: results are promised for it, and two cores are shared by two test processes."""
+"""What holds for all tests."""
+
+import signal
 
 import torch
 
-torch.set_num_threads(1)
+torch.set_num_threads(1)  # results are promised for one thread, and two test processes share two cores
+# A shell ignores interrupts in background jobs and their children; tests of interrupts need them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+import tokenize
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,19 +15,31 @@ import pytest
 import assay
 
 SRC = Path(assay.__path__[0])
+ROOT = Path(__file__).parents[1]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 FILES = sorted(SRC.rglob("*.py"))
 COMPONENTS = [path for kind in ("environments", "methods", "metrics") for path in (SRC / kind).glob("[!_]*.py")]
 VAGUE = {"base", "manager", "helper", "handler", "util", "utility", "wrapper", "impl", "config"}
 PICKLES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 GLOBAL_SEEDS = {"manual_seed", "manual_seed_all", "seed", "seed_all"}
 RANDOM_MODULES = re.compile(r"(torch|np|numpy|random)(\.\w+)*")
+AMERICAN = re.compile(
+    r"\b(behavior|colou?rize|favor|gray|honor|(?:dis|mis)?color(?:s|ed|ful|ing)?|center(?:ed|s)?|labeled|modeling|"
+    r"(?:initial|normal|optim|regular|serial|summar|visual|minim|maxim|organ|recogn|standard|random|general|util)iz(?:e|es|ed|ing|ation))\b",
+    re.IGNORECASE,
+)
 MOST_LINES = 250
 MOST_FUNCTION_LINES = 50
 LONG_FUNCTIONS: set[str] = set()  # "folder/file.py:name", for what really reads better in one piece
 
-every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
+
+def offenders(problems: Callable[[Path], Iterable[str]]) -> dict[str, list[str]]:
+    """The problems of every file that has some."""
+    by_file = {str(path.relative_to(SRC)): list(problems(path)) for path in FILES}
+    return {name: faults for name, faults in by_file.items() if faults}
 
 
+@cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
@@ -65,40 +80,61 @@ def forbidden(path: Path) -> Iterator[str]:
                 yield "allow_pickle=True"
 
 
-@every_file
-def test_names_say_what_things_are(path: Path) -> None:
-    assert not vague(path)
-
-
-@every_file
-def test_a_file_fits_a_few_screens(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
-
-
-@every_file
-def test_a_function_fits_a_screen(path: Path) -> None:
-    assert not long_functions(path)
-
-
-@every_file
-def test_nothing_is_unpickled_and_no_global_seed_is_set(path: Path) -> None:
-    assert not list(forbidden(path))
-
-
-@every_file
-def test_a_module_says_what_it_is_and_a_package_is_empty(path: Path) -> None:
+def misplaced_text(path: Path) -> list[str]:
+    """A module says what it is; a package is empty."""
     if path.name == "__init__.py" and path.parent != SRC:
-        assert not path.read_text(encoding="utf-8").strip()
-    else:
-        assert ast.get_docstring(tree(path))
+        return ["not empty"] if path.read_text(encoding="utf-8").strip() else []
+    return [] if ast.get_docstring(tree(path)) else ["no docstring"]
 
 
-@pytest.mark.parametrize("path", COMPONENTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_file_holds_one_component(path: Path) -> None:
-    wanted = "sample" if path.parent.name == "environments" else "__call__"
+def too_long(path: Path) -> list[str]:
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    return [f"{lines} lines"] if lines > MOST_LINES else []
+
+
+def american(path: Path) -> Iterator[str]:
+    """American spellings in docstrings and comments; quoted names do not count."""
+    with tokenize.open(path) as stream:
+        for token in tokenize.generate_tokens(stream.readline):
+            if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and token.string.startswith('"""')):
+                yield from AMERICAN.findall(re.sub(r"``[^`]*``", "", token.string))
+
+
+@pytest.mark.parametrize("problems", [vague, too_long, long_functions, forbidden, misplaced_text, american])
+def test_every_file_keeps_the_house_style(problems: Callable[[Path], Iterable[str]]) -> None:
+    assert not offenders(problems)
+
+
+def component_classes(path: Path) -> list[str]:
+    call = "sample" if path.parent.name == "environments" else "__call__"
     classes = [node for node in tree(path).body if isinstance(node, ast.ClassDef)]
-    found = [node.name for node in classes if wanted in {getattr(item, "name", "") for item in node.body}]
-    assert len(found) == 1
+    return [node.name for node in classes if call in {getattr(item, "name", "") for item in node.body}]
+
+
+def test_a_file_holds_one_component() -> None:
+    assert not [path for path in COMPONENTS if len(component_classes(path)) != 1]
+
+
+def test_the_page_of_the_house_shows_every_room_in_the_order_of_its_layers() -> None:
+    drawing = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").split("```")[1]
+    drawn = [re.split(r"\s{2,}", line)[0].split(" | ") for line in drawing.strip().splitlines()]
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ][0]
+    assert drawn == [layer.replace("assay.", "").split(" | ") for layer in contract["layers"]]
+    rooms = {path.name for path in SRC.iterdir() if (path / "__init__.py").is_file()}
+    rooms |= {path.stem for path in SRC.glob("[!_]*.py")}
+    assert {room for line in drawn for room in line} == rooms
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_file_that_the_documentation_names_is_there(page: Path) -> None:
+    named = set(re.findall(r"(?<![\w/.:])((?:[a-z_]+/)+[a-z_]+\.py)\b", page.read_text(encoding="utf-8")))
+    recipes = {
+        f"src/assay/{name}.py" for name in ("methods/centred_gradient", "metrics/peak_hit", "environments/coin_rows")
+    }
+    absent = {name for name in named if not any((root / name).is_file() for root in (SRC, ROOT, page.parent))}
+    assert not absent - recipes
 
 
 def test_every_folder_with_code_is_a_package() -> None:

@@ -8,12 +8,12 @@ import pytest
 import yard as components
 from assay.artifacts.component import Component
 from assay.artifacts.desk import Desk
-from assay.artifacts.model import place
+from assay.artifacts.model import make_place
+from assay.catalogue.registry import resolve
 from assay.core.machine import Machine
-from assay.core.registry import resolve
 from assay.core.spec import Spec
 from assay.execute.grid import grid
-from assay.execute.inline import Inline, Memory
+from assay.execute.inline import Inline, MemoryEngine
 from assay.execute.plan import plan
 from assay.execute.queue import Queue
 from assay.store.store import Store
@@ -66,12 +66,12 @@ def component(kind, text):
 
 
 def here(environment="yard:Meadow", seed=0, data_seed=0, dtype="float32"):
-    return place(component("environments", environment), seed, data_seed, dtype)
+    return make_place(component("environments", environment), seed, data_seed, dtype)
 
 
 def realised(*artifacts, machine=Machine(), raises=False):
     """A memory in which these artifacts, and what they need, were computed."""
-    memory = Memory(machine, raises)
+    memory = MemoryEngine(machine, raises)
     memory.realise(artifacts)
     return memory
 

@@ -1,4 +1,4 @@
-"""An attribution in memory: to be looked at and judged."""
+"""An attribution in memory, to be shown and judged."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from assay.artifacts.artifact import Block
 from assay.artifacts.component import Component
-from assay.artifacts.evidence import evidence
+from assay.artifacts.evidence import make_evidence
 from assay.artifacts.model import Place
 from assay.artifacts.trial import TrialArtifact
-from assay.core.build import named
+from assay.catalogue.build import component_and_name
 from assay.core.evidence import Evidence, Reduce, Score, mean_score, merge
 from assay.core.protocols import Metric
 from assay.core.question import Question
 from assay.core.setting import Samples, Setting
 from assay.core.spec import Value
 from assay.core.trial import per_feature
-from assay.execute.inline import Memory
-from assay.report.promises import Said, said
-from assay.report.words import share
+from assay.execute.inline import MemoryEngine
+from assay.report.remarks import MethodRemarks, method_remarks
+from assay.report.text import percent
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -35,15 +34,15 @@ Array = npt.NDArray[np.generic]
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """A metric's answer: per sample, over the set, and the curve where the metric has one."""
+    """A metric's result: per sample, over all samples, and the curve where the metric has one."""
 
     metric: str
     score: Score
     per_sample: Array | None  # None for metrics of a whole set
     defined: npt.NDArray[np.bool_]
     curve: Array | None
-    evidence: Evidence  # per sample, the metric's own rows among them
-    reduce: Reduce  # what makes a score of evidence
+    evidence: Evidence  # per sample, with all rows of the metric
+    reduce: Reduce  # turns evidence into a score
 
     @property
     def value(self) -> float | None:
@@ -56,11 +55,11 @@ class Scored:
 
 @dataclass(frozen=True, eq=False)
 class Attributed:
-    """An attribution of some samples of an environment."""
+    """A method's attribution of the first samples of an environment."""
 
     method: str
     trials: tuple[TrialArtifact, ...]
-    memory: Memory  # where they are
+    memory: MemoryEngine  # holds the trials
 
     @property
     def place(self) -> Place:
@@ -72,7 +71,7 @@ class Attributed:
 
     @cached_property
     def samples(self) -> Samples:
-        return self.memory.desk.samples(self.place, Block(0, self.trials[-1].block.stop)).copy()
+        return self.memory.desk.samples(self.place, range(self.trials[-1].block.stop)).copy()
 
     @cached_property
     def question(self) -> Question:
@@ -85,18 +84,18 @@ class Attributed:
 
     @property
     def promised(self) -> Tensor | None:
-        """(B,) what the attribution should add up to, where the method says so."""
-        return self._all("promised")
+        """(B,) the sum that the attribution should have, where the method promises one."""
+        return self._concatenated("promised")
 
     @property
     def gap(self) -> Tensor | None:
-        """(B,) how far the attribution is from adding up to what the method promises."""
-        return self._all("gap")
+        """(B,) the attribution's sum minus the promised sum."""
+        return self._concatenated("gap")
 
     @property
-    def said(self) -> Said:
-        """The gap over all samples as a share of what is promised, a mark where it is too large, and notes."""
-        return said([self.memory[trial].data for trial in self.trials])
+    def remarks(self) -> MethodRemarks:
+        """The gap over all samples as a share of the promised sums, a mark where it is too large, and notes."""
+        return method_remarks([self.memory[trial].data for trial in self.trials])
 
     @property
     def map(self) -> Tensor:
@@ -105,39 +104,44 @@ class Attributed:
 
     def score(self, metric: str | Metric, **params: Value) -> Scored:
         """Judge it: ``score("f1", sign="positive")``, ``score("insertion")``, ``score(my_metric)``."""
-        judge, name = named("metrics", metric, params)
-        component = Component("metrics", made=judge)
-        wanted = [evidence(trial, component) for trial in self.trials]
-        self.memory.realise(wanted)
-        found = merge([Evidence.from_arrays(self.memory.arrays(part)) for part in wanted])
-        reduce = getattr(judge, "reduce", mean_score)
-        score = reduce(found)
-        return Scored(name, score, found.rows.get("value"), found.defined, score.curve, found, reduce)
+        instance, name = component_and_name("metrics", metric, params)
+        component = Component("metrics", instance=instance)
+        blocks = [make_evidence(trial, component) for trial in self.trials]
+        self.memory.realise(blocks)
+        evidence = merge([Evidence.from_arrays(self.memory.arrays(block)) for block in blocks])
+        reduce = getattr(instance, "reduce", mean_score)
+        score = reduce(evidence)
+        return Scored(name, score, evidence.rows.get("value"), evidence.defined, score.curve, evidence, reduce)
 
     def _tensor(self, trial: TrialArtifact, name: str) -> Tensor:
         return torch.from_numpy(self.memory.arrays(trial)[name])
 
-    def _all(self, name: str) -> Tensor | None:
+    def _concatenated(self, name: str) -> Tensor | None:
         if name not in self.memory.arrays(self.trials[0]):
             return None
         return torch.cat([self._tensor(trial, name) for trial in self.trials])
 
     def picture(self, count: int = 4) -> Image:
         """Input, truth and attribution side by side."""
-        from assay.report.gallery import strip
-        from assay.report.shown import Shown
+        from assay.report.pictures import draw_contact_sheet
+        from assay.report.samples import GallerySamples
 
-        some = min(count, len(self.samples))
+        limit = min(count, len(self.samples))
         truth = (
-            None if self.samples.truth is None else self.samples.truth.of(self.question.readout)[:some].cpu().numpy()
+            None if self.samples.truth is None else self.samples.truth.of(self.question.readout)[:limit].cpu().numpy()
         )
-        names = [self.setting.classes[label] for label in self.samples.label[:some]] if self.setting.classes else []
-        maps = {self.method: self.map[:some].cpu().numpy()}
-        x = self.samples.x[:some].cpu().numpy()
-        return strip(Shown("", self.setting.kind, (), tuple(names), x, truth, maps), [self.method])
+        names = [self.setting.classes[label] for label in self.samples.label[:limit]] if self.setting.classes else []
+        maps = {self.method: self.map[:limit].cpu().numpy()}
+        x = self.samples.x[:limit].cpu().numpy()
+        return draw_contact_sheet(
+            GallerySamples(
+                "", self.setting.kind, (), tuple(names), x, truth, maps, indices=self.samples.indices[:limit]
+            ),
+            [self.method],
+        )
 
     def show(self) -> Image:
-        """Two lines and a picture (shown by a notebook, or returned to be saved)."""
+        """Print two lines and return a picture, which a notebook shows."""
         print(self)
         return self.picture()
 
@@ -157,7 +161,7 @@ class Attributed:
         )
 
     def _completeness(self) -> str:
-        found = self.said
-        gap = "" if found.gap is None else f"; completeness gap {share(found.gap)}"
-        told = [text for text in (found.mark, *found.notes) if text]
-        return f"{gap}{' (' + '; '.join(told) + ')' if told else ''}"
+        remarks = self.remarks
+        gap = "" if remarks.gap is None else f"; completeness gap {percent(remarks.gap)}"
+        texts = [text for text in (remarks.mark, *remarks.notes) if text]
+        return f"{gap}{' (' + '; '.join(texts) + ')' if texts else ''}"

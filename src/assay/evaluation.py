@@ -1,6 +1,6 @@
-"""Methods x metrics on a model and rows in memory: what ``assay.evaluate`` does.
+"""Methods x metrics on a model and rows in memory: the work of ``assay.evaluate``.
 
-A study stores and resumes; this is for a notebook: nothing is written, and one cell that fails stops no other.
+A study stores and resumes. This is for notebooks: nothing is written, and a cell that fails stops no other.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from assay.artifacts.artifact import blocks, own_block
-from assay.artifacts.asking import pose
+from assay.artifacts.answer import make_query
+from assay.artifacts.artifact import default_block_size, split_blocks
 from assay.artifacts.component import Component
-from assay.artifacts.evidence import evidence
-from assay.artifacts.model import place
+from assay.artifacts.evidence import make_evidence
+from assay.artifacts.model import make_place
 from assay.artifacts.score import ScoreArtifact
-from assay.artifacts.trial import TrialArtifact, trials
+from assay.artifacts.trial import TrialArtifact, make_trials
 from assay.core.evidence import Evidence, merge
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
 from assay.environments.own import Own
-from assay.execute.inline import Memory
-from assay.report.promises import Said, said
-from assay.report.trouble import Outcome, sorted_out
-from assay.report.words import bases, share, spread
+from assay.execute.inline import MemoryEngine
+from assay.report.missing import Outcome, grouped_by_reason
+from assay.report.remarks import MethodRemarks, method_remarks
+from assay.report.text import interval_notes, percent, score_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,58 +39,53 @@ Array = npt.NDArray[np.generic]
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class EvaluationCell:
     """One metric's answer about one method."""
 
     method: str
     metric: str
     status: str  # ok, skipped or failed
     value: float | None = None  # None: defined on no sample
-    low: float | None = None  # of the 95 % interval over the samples; None: there is none
+    low: float | None = None  # end of the 95 % interval over the samples; None: no interval
     high: float | None = None
     count: int = 0  # samples
-    defined: int = 0  # of these, how many the value rests on
+    defined: int = 0  # samples on which the value is defined
     reason: str = ""  # for skipped and failed
     traceback: str = ""  # for failed
-    evidence: Evidence | None = None  # per sample: rows "value", "defined", and the metric's own
+    evidence: Evidence | None = None  # per sample: rows "value", "defined", and others of the metric
     curve: Array | None = None
-    basis: str = ""  # what the interval is over: samples; "equal": they all have one value, so there is none
-    per_seed: tuple[float | None, ...] = ()  # the value once more: one model, one draw of samples
+    basis: str = ""  # what the interval is over: samples; "equal": all have the same value, so there is no interval
+    per_seed: tuple[float | None, ...] = ()  # only the value: there is one model and one draw of samples
 
     def __str__(self) -> str:
-        if self.status != "ok":
-            return self.status
-        if self.value is None:
-            return "undefined"
-        part = f"{self.defined}/{self.count}" if self.defined < self.count else ""
-        return " ".join(text for text in (f"{self.value:.3f}", spread(self), part) if text)
+        return score_text(self)
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What was found, cell by cell."""
+    """The results of all cells: every method by every metric."""
 
-    cells: tuple[Judged, ...]
+    cells: tuple[EvaluationCell, ...]
     attributions: Mapping[str, Tensor] = field(default_factory=dict)  # by method, raw
-    said: Mapping[str, Said] = field(default_factory=dict)  # by method: its gap to what it promises, and notes
+    remarks: Mapping[str, MethodRemarks] = field(default_factory=dict)  # by method: completeness gap and notes
 
-    def __getitem__(self, cell: tuple[str, str]) -> Judged:
+    def __getitem__(self, names: tuple[str, str]) -> EvaluationCell:
         """``evaluation["integrated_gradients", "deletion"]``."""
-        for found in self.cells:
-            if (found.method, found.metric) == cell:
-                return found
-        raise KeyError(f"{cell}: nothing was evaluated under these names. frame() lists what was.")
+        for cell in self.cells:
+            if (cell.method, cell.metric) == names:
+                return cell
+        raise KeyError(f"{names}: nothing was evaluated under these names. frame() lists what was.")
 
     def frame(self) -> pd.DataFrame:
         """One row per method and metric."""
         import pandas as pd
 
-        names = ("method", "metric", "status", "value", "low", "high", "count", "defined", "basis", "reason")
-        rows = [(cell, self.said.get(cell.method, Said())) for cell in self.cells]
+        columns = ("method", "metric", "status", "value", "low", "high", "count", "defined", "basis", "reason")
+        rows = [(cell, self.remarks.get(cell.method, MethodRemarks())) for cell in self.cells]
         return pd.DataFrame(
             [
-                {**{name: getattr(cell, name) for name in names}, "gap": said.gap, "gap_mark": said.mark}
-                for cell, said in rows
+                {**{name: getattr(cell, name) for name in columns}, "gap": remarks.gap, "gap_mark": remarks.mark}
+                for cell, remarks in rows
             ]
         )
 
@@ -98,37 +93,41 @@ class Evaluation:
         metrics = list(dict.fromkeys(cell.metric for cell in self.cells))
         methods = list(dict.fromkeys(cell.method for cell in self.cells))
         gaps = {method: self._gap(method) for method in methods}
-        head = ["gap"] if any(gaps.values()) else []
-        rows = [["", *head, *metrics]]
+        gap_column = ["gap"] if any(gaps.values()) else []
+        rows = [["", *gap_column, *metrics]]
         for method in methods:
-            rows.append([method, *[gaps[method] for _ in head], *(str(self[method, metric]) for metric in metrics)])
+            rows.append(
+                [method, *[gaps[method] for _ in gap_column], *(str(self[method, metric]) for metric in metrics)]
+            )
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        trouble = sorted_out(Outcome(cell.status, cell.reason, "", cell.method, cell.metric) for cell in self.cells)
+        unsuccessful = grouped_by_reason(
+            Outcome(cell.status, cell.reason, "", cell.method, cell.metric) for cell in self.cells
+        )
         return "\n".join(
             [
                 *lines,
-                *self._told(),
-                *bases((cell.metric, cell) for cell in self.cells),
-                *(f"{group.status}: {group}" for group in trouble),
+                *self._remark_lines(),
+                *interval_notes((cell.metric, cell) for cell in self.cells),
+                *(f"{group.status}: {group}" for group in unsuccessful),
             ]
         )
 
     def _gap(self, method: str) -> str:
-        """How far its attributions are from adding up to what it promises."""
-        found = self.said.get(method, Said())
-        return "" if found.gap is None else f"{'!' if found.mark else ''}{share(found.gap)}"
+        """The completeness gap of a method, as text; with "!" where it is too large."""
+        remarks = self.remarks.get(method, MethodRemarks())
+        return "" if remarks.gap is None else f"{'!' if remarks.mark else ''}{percent(remarks.gap)}"
 
-    def _told(self) -> Iterator[str]:
-        for method, found in self.said.items():
-            told = [f"gap {share(found.gap)}, {found.mark}"] if found.mark and found.gap is not None else []
-            if told or found.notes:
-                yield f"{method}: {'; '.join([*told, *found.notes])}"
+    def _remark_lines(self) -> Iterator[str]:
+        for method, remarks in self.remarks.items():
+            gap = [f"gap {percent(remarks.gap)}, {remarks.mark}"] if remarks.mark and remarks.gap is not None else []
+            if gap or remarks.notes:
+                yield f"{method}: {'; '.join([*gap, *remarks.notes])}"
 
 
 @dataclass(frozen=True, eq=False)
-class InMemory:
-    """A model and rows as an environment: what ``own`` is for a study."""
+class InMemoryEnvironment:
+    """A model and rows as an environment, as ``own`` is in a study."""
 
     model: Setting
     rows: Samples
@@ -140,67 +139,77 @@ class InMemory:
         return self.model
 
     def sample(self, indices: Sequence[int], _seed: int) -> Samples:
-        some, rows = list(indices), self.rows
-        target = None if rows.target is None else rows.target[some]
-        return Samples(rows.x[some], rows.label[some], None, tuple(some), target)
+        positions, rows = list(indices), self.rows
+        target = None if rows.target is None else rows.target[positions]
+        return Samples(rows.x[positions], rows.label[positions], None, tuple(positions), target)
 
 
 def evaluate(
     setting: Setting, samples: Samples, methods: Mapping[str, Any], metrics: Mapping[str, Any], machine: Machine
 ) -> Evaluation:
-    """Every metric about every method."""
-    where, memory = (
-        place(Component("environments", made=InMemory(setting, samples)), 0, 0, machine.dtype),
-        Memory(machine),
+    """Judge every method by every metric."""
+    place, memory = (
+        make_place(Component("environments", instance=InMemoryEnvironment(setting, samples)), 0, 0, machine.dtype),
+        MemoryEngine(machine),
     )
-    cut = blocks(len(samples), own_block(setting.kind), len(samples))
-    judges = {name: Component("metrics", made=metric) for name, metric in metrics.items()}
-    asked = {
-        name: trials(where, Component("methods", made=method), Question(), cut) for name, method in methods.items()
+    blocks = split_blocks(len(samples), default_block_size(setting.kind), len(samples))
+    metric_components = {name: Component("metrics", instance=metric) for name, metric in metrics.items()}
+    trials = {
+        name: make_trials(place, Component("methods", instance=method), Question(), blocks)
+        for name, method in methods.items()
     }
     scores = {
-        (method, metric): ScoreArtifact(judge, (tuple(evidence(trial, judge) for trial in found),), len(samples))
-        for method, found in asked.items()
-        for metric, judge in judges.items()
+        (method, metric): ScoreArtifact(
+            component, (tuple(make_evidence(trial, component) for trial in method_trials),), len(samples)
+        )
+        for method, method_trials in trials.items()
+        for metric, component in metric_components.items()
     }
-    memory.realise([*(trial for found in asked.values() for trial in found), *scores.values()])
-    answers = {name: found for name, found in asked.items() if all(memory[trial].status == "ok" for trial in found)}
+    memory.realise([*(trial for method_trials in trials.values() for trial in method_trials), *scores.values()])
+    complete = {
+        name: method_trials
+        for name, method_trials in trials.items()
+        if all(memory[trial].status == "ok" for trial in method_trials)
+    }
     return Evaluation(
-        tuple(_judged(*cell, score, memory) for cell, score in scores.items()),
-        {name: _attribution(found, memory) for name, found in answers.items()},
-        {name: said([memory[trial].data for trial in found]) for name, found in answers.items()},
+        tuple(_evaluation_cell(*names, score, memory) for names, score in scores.items()),
+        {name: _attribution(method_trials, memory) for name, method_trials in complete.items()},
+        {
+            name: method_remarks([memory[trial].data for trial in method_trials])
+            for name, method_trials in complete.items()
+        },
     )
 
 
-def _judged(method: str, metric: str, score: ScoreArtifact, memory: Memory) -> Judged:
+def _evaluation_cell(method: str, metric: str, score: ScoreArtifact, memory: MemoryEngine) -> EvaluationCell:
     record = memory[score]
     if record.status != "ok":
-        return Judged(method, metric, record.status, reason=record.reason, traceback=record.traceback)
-    rows = merge([Evidence.from_arrays(memory.arrays(block)) for block in score.evidence[0]])
+        return EvaluationCell(method, metric, record.status, reason=record.reason, traceback=record.traceback)
+    evidence = merge([Evidence.from_arrays(memory.arrays(block)) for block in score.evidence[0]])
     data = {**record.data, "per_seed": tuple(record.data["per_seed"])}
-    data.pop("ceiling", None)
-    data.pop("memory_halved", None)
-    return Judged(method, metric, "ok", **data, evidence=rows, curve=memory.arrays(score).get("curve"))
+    for name in ("ceiling", "memory_halved", "unit"):
+        data.pop(name, None)
+    return EvaluationCell(method, metric, "ok", **data, evidence=evidence, curve=memory.arrays(score).get("curve"))
 
 
-def _attribution(found: Sequence[TrialArtifact], memory: Memory) -> Tensor:
-    return torch.cat([torch.from_numpy(memory.arrays(trial)["attribution"]) for trial in found])
+def _attribution(trials: Sequence[TrialArtifact], memory: MemoryEngine) -> Tensor:
+    return torch.cat([torch.from_numpy(memory.arrays(trial)["attribution"]) for trial in trials])
 
 
-def numbered(found: Iterable[tuple[Any, str]]) -> dict[str, Any]:
-    """Components by name; of several with one name, the later ones get a number."""
-    known: dict[str, Any] = {}
-    for component, name in found:
-        again = sum(key == name or key.startswith(f"{name} (") for key in known)
-        known[f"{name} ({again + 1})" if again else name] = component
-    return known
+def by_name(components: Iterable[tuple[Any, str]]) -> dict[str, Any]:
+    """Components by name. Of several with the same name, the later ones get a number."""
+    unique: dict[str, Any] = {}
+    for component, name in components:
+        earlier = sum(key == name or key.startswith(f"{name} (") for key in unique)
+        unique[f"{name} ({earlier + 1})" if earlier else name] = component
+    return unique
 
 
 def predictions(setting: Setting, x: Tensor, machine: Machine) -> Tensor:
-    """The class that the model gives every row; 0 where it answers with a value."""
+    """The class that the model predicts for each row; 0 where its output is a value."""
     zeros = torch.zeros(len(x), dtype=torch.long, device=x.device)
     if setting.outputs == "value":
         return zeros
     rows = Samples(x, zeros, None, tuple(range(len(x))))
-    query = pose(setting, rows, Question(baseline="zero", target="label"), Stream("own"), machine)
+    query = make_query(setting, rows, Question(baseline="zero", target="label"), Stream("own"), machine)
     return query.outputs(x).argmax(dim=-1)

@@ -16,8 +16,8 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is also run as a script
 
-from assay.check.site import sites
-from assay.core.registry import catalogue
+from assay.catalogue.registry import catalogue
+from assay.check.instruments.sites import sites
 from contracts.examples import EXAMPLES, method_case
 
 PAGE = Path(__file__).parents[2] / "docs" / "applicability.md"

@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from assay.check.method_case import MethodCase
-from assay.check.metric_case import MetricCase
-from assay.check.site import POOL, site
-from assay.core.build import build
-from assay.core.registry import aliases, catalogue, resolve
-from assay.core.shapes import wants_component
+from assay.catalogue.annotations import wants_component
+from assay.catalogue.build import build
+from assay.catalogue.registry import aliases, catalogue, resolve
+from assay.check.contracts.method_case import MethodCase
+from assay.check.contracts.metric_case import MetricCase
+from assay.check.instruments.sites import POOL, site
 from assay.core.spec import Spec
 
 # Parameters that a component needs, or that save time; everything else is tried with its defaults.

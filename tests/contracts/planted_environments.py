@@ -1,4 +1,4 @@
-"""Wrong environments: each is a real one with one vice."""
+"""Wrong environments: each is a real one with one error."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from assay.environments.pixel_modulo import PixelModulo
 from assay.environments.tabular_rule import TabularRule
 
 CALLS = count()
-ODD_COUNT = (
-    23  # of some colour in some of the 64 samples that witnesses see, and not next to the two that are taken apart
-)
+# Pixels of one colour: occurs in the 64 samples of ``three_witnesses``, but is no count, nor next to one, of the sample
+# that ``sensitivity`` and ``symmetry`` change.
+ODD_COUNT = 23
 
 
-class Told(nn.Module):
+class FunctionModel(nn.Module):
     """A function as a model in evaluation mode."""
 
     def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
@@ -42,15 +42,15 @@ def _with_effect(samples: Samples, effect: Tensor) -> Samples:
 # sample_independent
 
 
-class MirroredBySeat(PixelModulo):
+class MirroredByPosition(PixelModulo):
     """Every second image of a block is mirrored."""
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
-        made = super().sample(indices, seed)
+        samples = super().sample(indices, seed)
         odd = torch.arange(len(indices)) % 2 == 1
-        x = torch.where(odd[:, None, None, None], made.x.flip(-1), made.x)
-        effect = torch.where(odd[:, None, None], made.truth.effect.flip(-1), made.truth.effect)
-        return replace(made, x=x, truth=Truth(effect))
+        x = torch.where(odd[:, None, None, None], samples.x.flip(-1), samples.x)
+        effect = torch.where(odd[:, None, None], samples.truth.effect.flip(-1), samples.truth.effect)
+        return replace(samples, x=x, truth=Truth(effect))
 
 
 # deterministic
@@ -60,9 +60,9 @@ class DriftingModel(ColorCount):
     """Every second model answers a little more."""
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
-        made = super().setting(seed, weights)
+        setting = super().setting(seed, weights)
         extra = 1e-5 * (next(CALLS) % 2)
-        return replace(made, model=Told(lambda x: made.model(x) + extra))
+        return replace(setting, model=FunctionModel(lambda x: setting.model(x) + extra))
 
 
 # eval_mode, frozen
@@ -70,16 +70,16 @@ class DriftingModel(ColorCount):
 
 class InTrainingMode(PixelModulo):
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
-        made = super().setting(seed, weights)
-        made.model.train()
-        return made
+        setting = super().setting(seed, weights)
+        setting.model.train()
+        return setting
 
 
 class Thawed(PixelModulo):
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
-        made = super().setting(seed, weights)
-        made.model.requires_grad_()
-        return made
+        setting = super().setting(seed, weights)
+        setting.model.requires_grad_()
+        return setting
 
 
 # accuracy
@@ -89,9 +89,9 @@ class Mislabelled(ColorCount):
     """Sample 7 carries the next label."""
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
-        made = super().sample(indices, seed)
+        samples = super().sample(indices, seed)
         wrong = torch.tensor([index == 7 for index in indices])
-        return replace(made, label=(made.label + wrong) % len(self.colors))
+        return replace(samples, label=(samples.label + wrong) % len(self.colors))
 
 
 class Untaught(TabularRule):
@@ -110,7 +110,7 @@ class WrongAtOneCount(ColorCount):
 
     def network(self, seed: int) -> nn.Module:
         right = super().network(seed)
-        return Told(lambda x: _one_more_at(right(x)))
+        return FunctionModel(lambda x: _one_more_at(right(x)))
 
 
 def _one_more_at(counts: Tensor) -> Tensor:
@@ -121,10 +121,10 @@ def _one_more_at(counts: Tensor) -> Tensor:
 
 
 class TentByAbs(ColorCount):
-    """The program, which takes the distance to a colour by ``abs``, in place of the network: equal outputs."""
+    """The program, which computes the distance to a colour with ``abs``, as the network: equal outputs."""
 
     def network(self, seed: int) -> nn.Module:
-        return Told(partial(self.program, seed=seed))
+        return FunctionModel(partial(self.program, seed=seed))
 
 
 # sensitivity
@@ -134,25 +134,25 @@ class ClaimsTheCorner(PixelModulo):
     """The truth names a pixel of the background."""
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
-        made = super().sample(indices, seed)
-        effect = made.truth.effect.clone()
+        samples = super().sample(indices, seed)
+        effect = samples.truth.effect.clone()
         idle = (effect == 0).flatten(1).float().argmax(dim=1)
         effect.view(len(effect), -1)[torch.arange(len(effect)), idle] = 1.0
-        return _with_effect(made, effect)
+        return _with_effect(samples, effect)
 
 
 # symmetry
 
 
 class OnePixelCountsTwice(PixelModulo):
-    """In the program, in the wires and in the network alike."""
+    """In the program, in the wires and in the network."""
 
     def program(self, x: Tensor, seed: int) -> Tensor:
         return super().program(x * self._weights, seed)
 
     def network(self, seed: int) -> nn.Module:
         network = super().network(seed)
-        return Told(lambda x: network(x * self._weights))
+        return FunctionModel(lambda x: network(x * self._weights))
 
     def wires(self, seed: int) -> Callable[[Tensor], Tensor]:
         wires = super().wires(seed)
@@ -168,8 +168,8 @@ class OnePixelCountsTwice(PixelModulo):
 # shortcut
 
 
-class OtherwiseFaster(ColorCount):
-    """The faster forward pass knows no redundant channels, which only unseen colours wake."""
+class FasterButDifferent(ColorCount):
+    """The faster forward pass lacks the redundant channels, which only unseen colours activate."""
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
         return replace(super().setting(seed, weights), forward=partial(replace(self, unseen=False).program, seed=seed))
@@ -190,22 +190,24 @@ class SeenBefore(TabularRule):
     """Some evaluated rows are among the training rows."""
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
-        made, seen = super().setting(seed, weights), self.sample(range(3), seed)
-        x, label = (torch.cat(parts) for parts in ((made.reference.x, seen.x), (made.reference.label, seen.label)))
-        return replace(made, reference=Reference(x, label))
+        setting, seen = super().setting(seed, weights), self.sample(range(3), seed)
+        x, label = (
+            torch.cat(parts) for parts in ((setting.reference.x, seen.x), (setting.reference.label, seen.label))
+        )
+        return replace(setting, reference=Reference(x, label))
 
 
 # no_global_randomness
 
 
 class ScaledGlobally(ColorCount):
-    """The stream is put back, the model still depends on it."""
+    """The stream is restored, but the model depends on it."""
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
-        made = super().setting(seed, weights)
+        setting = super().setting(seed, weights)
         with torch.random.fork_rng(devices=[]):
             scale = 1 + float(torch.rand(()))
-        return replace(made, model=Told(lambda x: scale * made.model(x)))
+        return replace(setting, model=FunctionModel(lambda x: scale * setting.model(x)))
 
 
 # truth_shape
@@ -213,8 +215,8 @@ class ScaledGlobally(ColorCount):
 
 class TruthPerChannel(PixelModulo):
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
-        made = super().sample(indices, seed)
-        return _with_effect(made, made.truth.effect[:, None])
+        samples = super().sample(indices, seed)
+        return _with_effect(samples, samples.truth.effect[:, None])
 
 
 def _tiny(*classes: Any) -> tuple[Any, ...]:
@@ -222,7 +224,7 @@ def _tiny(*classes: Any) -> tuple[Any, ...]:
 
 
 ENVIRONMENTS: dict[str, tuple[Any, ...]] = {
-    "sample_independent": _tiny(MirroredBySeat),
+    "sample_independent": _tiny(MirroredByPosition),
     "deterministic": _tiny(DriftingModel),
     "eval_mode": _tiny(InTrainingMode),
     "frozen": _tiny(Thawed),
@@ -231,7 +233,7 @@ ENVIRONMENTS: dict[str, tuple[Any, ...]] = {
     "gradients": _tiny(TentByAbs),
     "sensitivity": _tiny(ClaimsTheCorner),
     "symmetry": _tiny(OnePixelCountsTwice),
-    "shortcut": _tiny(OtherwiseFaster),
+    "shortcut": _tiny(FasterButDifferent),
     "seeds_matter": _tiny(OneSeed),
     "reference_disjoint": _tiny(SeenBefore),
     "no_global_randomness": _tiny(ScaledGlobally),
@@ -240,7 +242,7 @@ ENVIRONMENTS: dict[str, tuple[Any, ...]] = {
 
 
 class MakesLayers(PixelModulo):
-    """Right: layers are made with random weights and then given others, and a seed is set before it is used."""
+    """Right: layers are samples with random weights that are then replaced, and a seed is set before it is used."""
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
         nn.Linear(2, 2)

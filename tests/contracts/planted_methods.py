@@ -1,4 +1,4 @@
-"""Wrong methods: each is a gradient with one vice."""
+"""Wrong methods: each is a gradient with one error."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def divided_by_nothing(query: Query) -> Tensor:
 # positive_as_declared
 
 
-class NegativeAfterAll:
-    """A gradient under another name."""
+class DeclaresPositiveOnly:
+    """A gradient, which is negative as well."""
 
     positive_only = True
 
@@ -55,7 +55,7 @@ class NegativeAfterAll:
 
 
 def drifting(query: Query) -> Tensor:
-    """By less than what rounding may change, so that no comparison but the one of bits sees it."""
+    """Drifts by less than the rounding tolerance, so that only the bitwise comparison sees it."""
     return honest(query) * (1 + 1e-6 * (next(CALLS) % 2))
 
 
@@ -122,7 +122,7 @@ def removes_its_hook_only_on_success(query: Query) -> Tensor:
 
 
 class FitsInTrainingMode:
-    """Tidy unless its ``fit`` fails."""
+    """Leaves training mode on if its ``fit`` fails."""
 
     def fit(self, query: Query) -> dict[str, Tensor]:
         query.setting.model.train()
@@ -152,13 +152,13 @@ def clears_the_baseline(query: Query) -> Tensor:
 
 
 def sets_the_global_seed(query: Query) -> Tensor:
-    """The same numbers every time, at the price of everybody else's."""
+    """The same numbers every time, but the global stream is reset."""
     torch.manual_seed(0)
     return honest(query) * torch.rand(())
 
 
 def borrows_global_numbers(query: Query) -> Tensor:
-    """The stream is put back, the result still depends on it."""
+    """The stream is restored, but the result depends on it."""
     with torch.random.fork_rng(devices=[]):
         return honest(query) * torch.rand(())
 
@@ -182,7 +182,7 @@ def leaves_gradients_off(query: Query) -> Tensor:
 
 
 def ignores_that_there_are_no_gradients(query: Query) -> Tensor:
-    """Asks the bare model, which does not say NotApplicable as ``query.module`` would."""
+    """Calls the bare model, which does not raise NotApplicable as ``query.module`` does."""
     with torch.enable_grad():
         point = query.x.clone().requires_grad_()
         scores = query.setting.model(point).gather(1, query.target.unsqueeze(1))
@@ -203,7 +203,7 @@ def always_stops(query: Query) -> Tensor:
 METHODS: dict[str, tuple[Any, ...]] = {
     "shape": (flat, array),
     "finite": (divided_by_nothing,),
-    "positive_as_declared": (NegativeAfterAll(),),
+    "positive_as_declared": (DeclaresPositiveOnly(),),
     "deterministic": (drifting,),
     "rows_independent": (relative_to_its_block,),
     "budget": (first_part_only,),
@@ -221,7 +221,7 @@ METHODS: dict[str, tuple[Any, ...]] = {
     "answers_not_applicable": (ignores_that_there_are_no_gradients, refuses_without_a_reason, always_stops),
 }
 
-# The others are planted in a table, where everything is quick.
+# The sites of these methods; the others are tried at a table, which is fast.
 PLACES = {
     flat: "color_count",  # where a feature is not an entry
     divided_by_nothing: "color_count",  # where many gradients are 0

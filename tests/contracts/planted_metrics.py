@@ -1,4 +1,4 @@
-"""Wrong metrics: each is an honest one with one vice."""
+"""Wrong metrics: each is a right one with one error."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Hits:
 
 
 class Undeclared:
-    """The same, without a word about itself."""
+    """The same without declarations."""
 
     def __call__(self, trial: Trial) -> Evidence:
         return Hits()(trial)
 
 
 class Answers:
-    """The mean answer of the model while features go, highest attribution first."""
+    """The mean answer of the model while features are removed, highest attribution first."""
 
     higher_is_better = False
     range = (0.0, 1.0)
@@ -64,7 +64,7 @@ class Answers:
 
 
 class Probing(Hits):
-    """Hits, weighed by an answer of the model that a probe asks for."""
+    """Hits, weighted by an answer of the model, which is the probe."""
 
     needs = ("truth", "model")
 
@@ -112,7 +112,7 @@ class WithRatio(Hits):
 
 
 class FirstBlockOnly(Hits):
-    """Judges 16 samples and forgets the others."""
+    """Judges 16 samples and gives the others 0."""
 
     def value(self, trial: Trial) -> Any:
         return np.where(np.arange(len(trial)) < 16, super().value(trial), 0.0)
@@ -130,7 +130,7 @@ class OverTheLargest(Hits):
 
 
 class FirstPartOnly(Answers):
-    """Forgets the steps that did not fit the first model call."""
+    """Leaves out the steps after the first model call."""
 
     def parts(self, query: Any) -> list[slice]:
         first = next(query.parts(self.steps))
@@ -191,7 +191,7 @@ class LeavesAHook(Hits):
 
 
 class Drifting(Hits):
-    """By less than what another order of additions may change."""
+    """Drifts by less than the rounding tolerance."""
 
     def value(self, trial: Trial) -> Any:
         return super().value(trial) * (1 - 1e-8 * (next(CALLS) % 2))
@@ -225,7 +225,7 @@ class LeavesNumpySilent(Hits):
 
 
 class EverySecondCountsLess(Hits):
-    """By its place in the block: blocks of an even size do not show it."""
+    """By position in the block: blocks of an even size do not show it."""
 
     def value(self, trial: Trial) -> Any:
         return super().value(trial) * np.where(np.arange(len(trial)) % 2, 0.99, 1.0)

@@ -21,8 +21,8 @@ from torch import Tensor
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is also run as a script
 
 from assay.artifacts.artifact import FORMAT
-from assay.check.site import site, sites
-from assay.core.registry import KINDS, aliases, card, catalogue, expanded
+from assay.catalogue.registry import KINDS, aliases, card, catalogue, expand_alias
+from assay.check.instruments.sites import site, sites
 from assay.core.spec import Spec
 from contracts.examples import EXAMPLES, method_case, metric_case
 
@@ -78,7 +78,7 @@ def _parts(case: Any, kind: str) -> dict[str, Tensor]:
 
 def _output(kind: str, name: str, place: str, parts: dict[str, Tensor]) -> Output:
     numbers = {f"{part}.{what}": value for part, tensor in parts.items() for what, value in _summary(tensor).items()}
-    revision = card(kind, expanded(kind, Spec(name)).name).revision
+    revision = card(kind, expand_alias(kind, Spec(name)).name).revision
     return Output(f"{FORMAT}/{revision}", place, numbers)  # a new format of keys renews everything
 
 

@@ -6,21 +6,24 @@ from typing import Any
 
 import pytest
 
-from assay.check.environment_case import EnvironmentCase
-from assay.check.fault import examine, find
-from assay.check.method_case import MethodCase
-from assay.check.metric_case import MetricCase
-from assay.check.site import site
+from assay.check.contracts.environment_case import EnvironmentCase
+from assay.check.contracts.fault import check_contract, examine
+from assay.check.contracts.method_case import MethodCase
+from assay.check.contracts.metric_case import MetricCase
+from assay.check.instruments.sites import site
 from assay.check.target import CONTRACTS
 from contracts.planted import PLANTED as AT_SITES
 from contracts.planted_environments import MakesLayers
-from contracts.planted_ladder import HONEST, LADDER
+from contracts.planted_linear import HONEST, LINEAR
 from contracts.planted_methods import PLACES, honest
 from contracts.planted_metrics import Answers, Hits, Probing, Undeclared
 
-PLANTED: dict[str, dict[str, tuple[Any, ...]]] = {**AT_SITES, "ladder": LADDER}
+PLANTED: dict[str, dict[str, tuple[Any, ...]]] = {**AT_SITES, "linear": LINEAR}
 CASES = [
-    (kind, contract, wrong) for kind, plants in PLANTED.items() for contract, all_ in plants.items() for wrong in all_
+    (kind, contract, wrong)
+    for kind, plants in PLANTED.items()
+    for contract, components in plants.items()
+    for wrong in components
 ]
 
 
@@ -30,7 +33,7 @@ def case_of(kind: str, component: Any) -> Any:
             return MethodCase("planted", component, site(PLACES.get(component, "tabular_rule")))
         case "metrics":
             return MetricCase("planted", component, site("color_count(unseen=False)"))  # where directions must hold
-        case "ladder":
+        case "linear":
             return component.case()
     return EnvironmentCase("planted", component)
 
@@ -45,7 +48,7 @@ def label(value: Any) -> str:
 def test_only_this_contract_rejects_it(kind: str, contract: str, wrong: Any) -> None:
     faults = examine(case_of(kind, wrong), CONTRACTS[kind])
     assert {fault.contract for fault in faults} == {contract}, "\n".join(map(str, faults))
-    assert not any("stopped with" in fault.message for fault in faults)  # seen, not stumbled over
+    assert not any("stopped with" in fault.message for fault in faults)  # rejected by a check, not by an accident
 
 
 @pytest.mark.parametrize("kind", PLANTED)
@@ -65,18 +68,18 @@ def test_an_environment_may_move_streams_that_it_does_not_depend_on() -> None:
 
 
 def test_a_metric_that_declares_nothing_is_held_to_nothing_declared() -> None:
-    findings = [find(case_of("metrics", Undeclared()), contract) for contract in CONTRACTS["metrics"]]
+    findings = [check_contract(case_of("metrics", Undeclared()), contract) for contract in CONTRACTS["metrics"]]
     assert [fault for finding in findings for fault in finding.faults] == []
     assert {finding.contract for finding in findings if finding.status != "pass"} == {"direction", "in_range"}
 
 
 @pytest.mark.parametrize("plant", HONEST, ids=label)
-def test_what_the_wrong_ones_on_the_ladder_are_made_from_is_right(plant: Any) -> None:
+def test_what_the_wrong_ones_on_linear_models_are_made_from_is_right(plant: Any) -> None:
     case = plant.case()
-    findings = [find(case, contract) for contract in CONTRACTS["ladder"]]
+    findings = [check_contract(case, contract) for contract in CONTRACTS["linear"]]
     assert [finding.contract for finding in findings if finding.faults] == []
     tried = {finding.contract for finding in findings if finding.status == "pass"}
-    assert {"answers_on_ladder", "direction_on_linear", "batch_size", "every_sample"} <= tried
+    assert {"answers_on_linear_models", "direction_on_linear", "batch_size", "every_sample"} <= tried
 
 
 @pytest.mark.parametrize("kind", PLANTED)

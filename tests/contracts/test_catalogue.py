@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from assay.core.build import build
-from assay.core.cards import REQUIRED, Card, Param, snake
-from assay.core.foreign import load
-from assay.core.registry import KINDS, catalogue
-from assay.core.shapes import wants_component
+from assay.catalogue.annotations import wants_component
+from assay.catalogue.build import build
+from assay.catalogue.cards import REQUIRED, Card, Param, snake
+from assay.catalogue.registry import KINDS, catalogue
 from assay.core.spec import Spec
+from assay.foreign.imports import load
 
 CARDS = [card for kind in KINDS for card in catalogue(kind).values()]
 every_component = pytest.mark.parametrize("card", CARDS, ids=lambda card: f"{card.kind}-{card.name}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from assay.check.environment_case import EnvironmentCase
-from assay.check.environments import CONTRACTS
-from assay.check.fault import examine
-from assay.check.site import environments
+from assay.check.contracts.environment_case import EnvironmentCase
+from assay.check.contracts.environments import CONTRACTS
+from assay.check.contracts.fault import examine
+from assay.check.instruments.sites import environments
 
 ENVIRONMENTS = environments()
 

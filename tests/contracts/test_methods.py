@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from assay.check.budgets import ROWS, metered
-from assay.check.fault import examine
-from assay.check.methods import CONTRACTS
-from assay.check.site import sites
-from assay.core.registry import catalogue, resolve
+from assay.catalogue.registry import catalogue, resolve
+from assay.check.contracts.fault import examine
+from assay.check.contracts.methods import CONTRACTS
+from assay.check.instruments.budgets import ROWS, metered
+from assay.check.instruments.sites import sites
 from assay.core.spec import Spec
 from contracts.applicability import committed, reasons
 from contracts.examples import method_case, specs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.core.registry import KINDS, aliases, catalogue
+from assay.catalogue.registry import KINDS, aliases, catalogue
 from contracts import revisions
 from contracts.revisions import RENEW, Output, as_before, complaint, kept, measure
 

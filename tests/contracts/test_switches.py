@@ -1,4 +1,4 @@
-"""What metrics declare holds for every value of every switch, or the switch is declared to cost it (``varies``)."""
+"""Declarations of metrics hold for every value of every switch, unless ``varies`` declares the exception."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 
-from assay.check.declared import declared_invariances
-from assay.check.fault import find
-from assay.check.metrics import in_range
-from assay.check.site import sites
-from assay.core.build import build
-from assay.core.foreign import load
-from assay.core.promises import fact
-from assay.core.registry import aliases, catalogue, resolve
-from assay.core.shapes import fits
+from assay.catalogue.annotations import fits
+from assay.catalogue.build import build
+from assay.catalogue.registry import aliases, catalogue, resolve
+from assay.check.contracts.fault import check_contract
+from assay.check.contracts.invariances import declared_invariances
+from assay.check.contracts.metrics import in_range
+from assay.check.instruments.sites import sites
+from assay.core.facts import fact
 from assay.core.spec import Spec
+from assay.foreign.imports import load
 from contracts.examples import EXAMPLES, metric_case
 
 PLACES = sorted(sites("metrics"), key=lambda place: not place.startswith("tabular_rule"))  # quick ones first
@@ -45,18 +45,18 @@ def test_no_switch_breaks_what_is_declared(name: str) -> None:
         cases = (metric_case(str(spec), place) for place in PLACES)
         case = next(case for case in cases if not case.reason())
         for contract in (declared_invariances, in_range):
-            assert find(case, contract).faults == ()
+            assert check_contract(case, contract).faults == ()
 
 
 @pytest.mark.parametrize("name", catalogue("metrics"))
 def test_what_a_switch_costs_was_promised(name: str) -> None:
     card = catalogue("metrics")[name]
-    known = {*card.fact("invariant"), "range", "direction", *(["exact"] if card.fact("exact_on_linear") else [])}
+    promises = {*card.fact("invariant"), "range", "direction", *(["exact"] if card.fact("exact_on_linear") else [])}
     facts = {*dict(card.facts), "controls"}
     for param, value, change in card.fact("varies", ()):
-        (found,) = (one for one in card.params if one.name == param)
-        assert fits(value, found.annotation)
-        assert {change} <= known if isinstance(change, str) else set(change) <= facts
+        (switch,) = (candidate for candidate in card.params if candidate.name == param)
+        assert fits(value, switch.annotation)
+        assert {change} <= promises if isinstance(change, str) else set(change) <= facts
 
 
 def test_a_promise_is_lost_with_the_value_that_costs_it() -> None:
@@ -70,7 +70,7 @@ def test_a_promise_is_lost_with_the_value_that_costs_it() -> None:
 def test_an_alias_turns_the_direction_and_the_ideal_to_the_other_end(name: str) -> None:
     spec = aliases("metrics")[name]
     card = catalogue("metrics")[spec.name]
-    turned = card.given(spec)
+    turned = card.with_params(spec)
     assert turned.fact("higher_is_better") is not card.fact("higher_is_better")
     assert {turned.fact("ideal"), card.fact("ideal")} == {0.0, 1.0}
     assert turned.fact("axes") != card.fact("axes")

@@ -18,7 +18,7 @@ def test_a_method_is_tried_everywhere_and_says_where_it_does_not_apply() -> None
     assert "needs a convolutional layer" in {verdict.reason for verdict in verdicts}
 
 
-def test_somebody_else_s_wrong_method_is_rejected_by_name() -> None:
+def test_a_wrong_method_of_another_module_is_rejected_by_name() -> None:
     verdicts = check("methods", Spec.parse("contracts.planted_methods:leaves_a_hook"))
     faults = next(verdicts).faults
     assert {fault.contract for fault in faults} == {"model_untouched"}
@@ -28,6 +28,6 @@ def test_somebody_else_s_wrong_method_is_rejected_by_name() -> None:
 
 def test_an_environment_without_parameters_is_tried_as_its_tiny_instance() -> None:
     (tiny,) = cases("environments", Spec.parse("pixel_modulo"))
-    (given,) = cases("environments", Spec.parse("pixel_modulo(side=32, modulus=7)"))
+    (large,) = cases("environments", Spec.parse("pixel_modulo(side=32, modulus=7)"))
     assert tiny.environment == type(tiny.environment).tiny()
-    assert (given.environment.side, given.environment.modulus) == (32, 7)
+    assert (large.environment.side, large.environment.modulus) == (32, 7)

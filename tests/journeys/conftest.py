@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.core.machine import Resources
 from assay.execute.run import run
 from assay.store.store import Store
 from assay.study.file import read
@@ -71,7 +72,7 @@ def ward():
 
 def finish(study: Study, root: Path, workers: int = 0) -> list:
     """Run to the end; the store's canonical dump."""
-    run(study, root, workers)
+    run(study, root, Resources(workers))
     return Store.open(root, create=False).dump()
 
 

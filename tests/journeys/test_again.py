@@ -25,15 +25,15 @@ def statuses(root, kind):
 
 
 def test_a_metric_that_asks_again_is_added_to_known_attributions(tmp_path):
-    run(study([PLACE], ["deletion"]), tmp_path / "s", 0)
-    run(study([PLACE], ["deletion", "max_sensitivity(samples=2)", "ids(again=True, steps=4)"]), tmp_path / "s", 0)
+    run(study([PLACE], ["deletion"]), tmp_path / "s")
+    run(study([PLACE], ["deletion", "max_sensitivity(samples=2)", "ids(again=True, steps=4)"]), tmp_path / "s")
     assert statuses(tmp_path / "s", "evidence") == [("ok", "")] * 6
     assert len(statuses(tmp_path / "s", "trial")) == 2
 
 
 def test_one_place_under_two_labels_keeps_its_fit(tmp_path):
     labelled = [{"use": PLACE, "label": label} for label in "ab"]
-    run(study(labelled, ["deletion"]), tmp_path / "s", 0)
+    run(study(labelled, ["deletion"]), tmp_path / "s")
     metrics = [{"use": "max_sensitivity(samples=2)", "only": ["a"]}, {"use": "insertion", "only": ["b"]}]
-    run(study(labelled, metrics), tmp_path / "s", 0)
+    run(study(labelled, metrics), tmp_path / "s")
     assert {status for status, _ in statuses(tmp_path / "s", "evidence")} == {"ok"}

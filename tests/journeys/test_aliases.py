@@ -9,8 +9,8 @@ from scipy.stats import rankdata
 from typer.testing import CliRunner
 
 import assay
+from assay.catalogue.registry import aliases
 from assay.cli.main import app
-from assay.core.registry import aliases
 from assay.report.board import latest_run
 from assay.store.store import Store
 from assay.study.file import read

@@ -1,4 +1,4 @@
-"""``assay check``: the contract suite as a command, for our components and anybody's."""
+"""``assay check``: the contract suite as a command, for our components and those of others."""
 
 import json
 import subprocess
@@ -14,14 +14,14 @@ def check(*arguments):
 
 def test_a_method_of_ours_keeps_every_contract_and_says_where_it_does_not_apply():
     done = check("gradient", "--json")
-    told = json.loads(done.stdout)
-    assert (done.returncode, told["kind"], told["passed"]) == (0, "methods", True)
-    assert [place["reason"] for place in told["places"] if place["reason"]] == [
+    certificate = json.loads(done.stdout)
+    assert (done.returncode, certificate["kind"], certificate["passed"]) == (0, "methods", True)
+    assert [place["reason"] for place in certificate["places"] if place["reason"]] == [
         "needs gradients, and this model has none"
     ]
 
 
-def test_somebody_s_method_that_returns_nan_is_told_which_contract_it_breaks():
+def test_the_contract_that_a_foreign_method_breaks_is_printed():
     done = check("counted:Bad")
     assert done.returncode == 1
     assert "finite: returned NaN" in done.stdout
@@ -66,22 +66,23 @@ def theirs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_somebody_s_metric_gets_a_certificate_with_the_smallest_witness(theirs):
+def test_a_foreign_metric_gets_a_certificate_with_the_smallest_witness(theirs):
     done = check("theirs:Adds(channels=1)", "--ideal", "1", "--literal", "theirs:within", "--json")
-    told = json.loads(done.stdout)
-    assert (done.returncode, told["kind"], told["passed"], told["package"]) == (1, "metrics", False, None)
-    status = {part["contract"]: part["status"] for part in told["contracts"]}
-    assert status["answers_on_ladder"] == status["exact_on_linear"] == status["literal"] == "fault"
+    certificate = json.loads(done.stdout)
+    summary = [certificate[key] for key in ("kind", "passed", "package")]
+    assert (done.returncode, *summary) == (1, "metrics", False, None)
+    status = {part["contract"]: part["status"] for part in certificate["contracts"]}
+    assert status["answers_on_linear_models"] == status["exact_on_linear"] == status["literal"] == "fault"
     assert status["no_memory"] == "pass"
     assert status["invariances"] == "not applicable"
-    faults = {fault["contract"]: fault for part in told["contracts"] for fault in part["faults"]}
-    assert faults["answers_on_ladder"]["message"] == "raised AssertionError: too many channels"
+    faults = {fault["contract"]: fault for part in certificate["contracts"] for fault in part["faults"]}
+    assert faults["answers_on_linear_models"]["message"] == "raised AssertionError: too many channels"
     assert faults["exact_on_linear"]["message"].endswith("where numbers are tenths, which floats round")
     assert "returned [[0], [1]] instead of 1" in faults["exact_on_linear"]["witness"]
-    assert told["assay"]
+    assert certificate["assay"]
 
 
-def test_a_right_metric_of_somebody_s_passes_and_says_what_was_not_asked(theirs):
+def test_a_right_foreign_metric_passes_and_contracts_that_do_not_apply_are_listed(theirs):
     done = check("theirs:within", "--higher", "--ideal", "1", "--skip", "batch_size")
     assert done.returncode == 0, done.stdout
     assert "pass  exact_on_linear" in done.stdout
@@ -92,7 +93,7 @@ def test_a_right_metric_of_somebody_s_passes_and_says_what_was_not_asked(theirs)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("gradient", "--ideal", "1"), "these are about metrics"),
+        (("gradient", "--ideal", "1"), "only for metrics"),
         (("f1", "--invariant", "scal"), "Did you mean 'scale'?"),
         (("f1", "--skip", "every_sampl"), "Did you mean 'every_sample'?"),
         (("f1", "--literal", "math:sqrt"), "its call must take model, x, y and a"),

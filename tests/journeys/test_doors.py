@@ -10,9 +10,9 @@ import pytest
 import torch
 
 import assay
-from assay.api import HERE
-from assay.artifacts.artifact import own_block
-from assay.core.machine import Machine
+from assay.api import USER_PROCESS
+from assay.artifacts.artifact import default_block_size
+from assay.core.machine import Machine, Resources
 from assay.execute.run import run
 from assay.report.board import result
 from assay.store.store import Store
@@ -67,8 +67,8 @@ def own_study(block):
     return replace(found, environments=tuple(replace(entry, rows=ROWS) for entry in found.environments))
 
 
-def by_study(folder, machine, block=own_block("table")):
-    found = result(Store.open(run(own_study(block), folder, 0, machine).store))
+def by_study(folder, machine, block=default_block_size("table")):
+    found = result(Store.open(run(own_study(block), folder, Resources(machine=machine)).store))
     return {
         (line.method, metric): cell.value
         for board in found.boards
@@ -115,7 +115,7 @@ def test_three_doors_give_equal_numbers(door):
 
 
 def test_an_attribution_and_its_scores_are_those_of_the_study(door):
-    study = by_study(door / "study", Machine(memory=HERE.memory), BLOCK)
+    study = by_study(door / "study", Machine(memory=USER_PROCESS.memory), BLOCK)
     environment = "own(model='doors_code:model', data='rows.npz')"
     for method in METHODS:
         found = assay.attribute(environment, method, n=ROWS)

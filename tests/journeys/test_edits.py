@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from assay.core.machine import Resources
 from assay.execute.run import run
 from assay.store.store import Store
 from assay.study.file import read
@@ -58,7 +59,7 @@ def records(folder, kind):
 def test_data_that_change_during_a_run_are_a_failure_with_its_reason(place, tmp_path, monkeypatch):
     before = (place / "rows.npz").read_bytes()
     monkeypatch.setenv("EDITS", "rows.npz")
-    run(study(place), tmp_path / "s", workers=1)
+    run(study(place), tmp_path / "s", Resources(1))
     trials = records(tmp_path / "s", "trial")
     assert {record.status for record in trials} == {"ok", "failed"}  # of the blocks before and after
     assert "was changed" in next(record for record in trials if record.status == "failed").reason
@@ -66,17 +67,17 @@ def test_data_that_change_during_a_run_are_a_failure_with_its_reason(place, tmp_
 
     (place / "rows.npz").write_bytes(before)
     monkeypatch.delenv("EDITS")
-    run(study(place), tmp_path / "s", workers=1)
+    run(study(place), tmp_path / "s", Resources(1))
     assert [record.status for record in records(tmp_path / "s", "trial")] == ["ok", "ok"]
-    plain = run(study(place), tmp_path / "again", workers=1)
+    plain = run(study(place), tmp_path / "again", Resources(1))
     fresh, mended = ([record.result for record in records(store, "trial")] for store in (plain.store, tmp_path / "s"))
     assert fresh == mended
 
 
 def test_code_that_is_edited_during_a_run_goes_on_as_it_was_read(place, tmp_path, monkeypatch):
     monkeypatch.setenv("EDITS", "edited_late.py")
-    first = run(study(place), tmp_path / "s", workers=1)
+    first = run(study(place), tmp_path / "s", Resources(1))
     assert [record.status for record in records(first.store, "trial")] == ["ok", "ok"]
     monkeypatch.delenv("EDITS")
-    second = run(study(place), tmp_path / "s", workers=1)
+    second = run(study(place), tmp_path / "s", Resources(1))
     assert second.plan.reused == 0  # it is another method now

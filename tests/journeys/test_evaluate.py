@@ -8,7 +8,7 @@ import torch
 from typer.testing import CliRunner
 
 import assay
-from assay.artifacts.artifact import blocks, own_block
+from assay.artifacts.artifact import default_block_size, split_blocks
 from assay.cli.main import app
 from assay.core.errors import AssayError
 from journeys import yours
@@ -200,7 +200,7 @@ def test_mistakes_are_told_in_a_sentence(data, tmp_path, change, words):
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 32, 97, 512, 1000])
 @pytest.mark.parametrize("kind", ["image", "table"])
 def test_blocks_hold_every_row_once(count, kind):
-    cut = blocks(count, own_block(kind), count)
+    cut = split_blocks(count, default_block_size(kind), count)
     assert [index for block in cut for index in block.indices] == list(range(count))
     assert kind == "table" or len(cut) >= count / 8
 

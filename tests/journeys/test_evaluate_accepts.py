@@ -12,7 +12,7 @@ from torch import nn
 
 import assay
 from assay.core.errors import SpecError
-from assay.core.preflight import copied, outputs_of
+from assay.foreign.models import checked_copy, count_outputs
 from assay.metrics.single_deletion import SingleDeletion
 from assay.study.file import read
 from journeys import yours
@@ -123,7 +123,7 @@ def test_where_there_are_no_gradients_methods_that_need_them_are_skipped(make):
 
 def test_a_copy_is_as_far_from_the_model_as_a_copy_can_be():
     model = used(Keeps())
-    found = copied(model)
+    found = checked_copy(model)
     assert found.last is found.seen["all"][0]
     assert found.last is not model.last
     assert torch.equal(found.last, model.last)
@@ -133,7 +133,7 @@ def test_what_nobody_can_copy_is_told():
     model = net()
     model.lock = threading.Lock()
     with pytest.raises(SpecError, match="cannot be copied: TypeError"):
-        copied(model)
+        checked_copy(model)
 
 
 FRAMES = {
@@ -163,7 +163,7 @@ def test_logits_that_add_up_to_one_on_these_rows_are_logits():
     shares = rows().softmax(dim=1)
     assert value(parts, shares) > 0.999
     with pytest.raises(SpecError, match="without its softmax"):
-        outputs_of(nn.Sequential(parts, nn.Softmax(1)), shares, "logits")
+        count_outputs(nn.Sequential(parts, nn.Softmax(1)), shares, "logits")
 
 
 @pytest.mark.parametrize("classes", [2, 3, 10])
@@ -191,7 +191,7 @@ def test_a_metric_may_be_given_as_a_class():
 
 
 SENTENCES = [
-    (lambda: {"model": nn.Sequential(nn.LazyLinear(3))}, "lazy layers that nobody has called yet"),
+    (lambda: {"model": nn.Sequential(nn.LazyLinear(3))}, "lazy layers that were never called"),
     (lambda: {"model": nn.Sequential(net(1), nn.Sigmoid()), "outputs": "probabilities"}, "outputs='value' explains"),
     (lambda: {"model": nn.Sequential(net(1), nn.Flatten(0)), "outputs": "value"}, r"value per row, \(rows, 1\)"),
     (lambda: {"model": net(1), "label": [0, 1] * 6}, "one output: outputs='value'"),

@@ -1,4 +1,4 @@
-"""What is printed for machines is what the page about it says."""
+"""Every JSON field that is printed is documented on the page about JSON."""
 
 import json
 import re
@@ -10,6 +10,7 @@ from assay.cli.main import app
 
 STUDY = """
 samples = 2
+seeds = [0, 1]
 block = 2
 gallery = 0
 environments = ["color_count(side=8)"]
@@ -20,7 +21,7 @@ faithfulness = [{ metric = "f1", gamma = 0.1 }]
 PAGE = set(re.findall(r"`(\w+)`", (Path(__file__).parents[2] / "docs" / "json.md").read_text()))
 
 
-def told(*arguments):
+def parsed_output(*arguments):
     done = CliRunner().invoke(app, [*map(str, arguments), "--json"])
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
@@ -29,11 +30,13 @@ def told(*arguments):
 def test_every_field_is_on_the_page(tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
     run = ("run", tmp_path / "study.toml", "--store", tmp_path / "st", "--workers", "0")
-    planned, found = told(*run, "--dry-run"), told(*run)
-    (board,) = found["boards"]
+    planned, result = parsed_output(*run, "--dry-run"), parsed_output(*run)
+    (board,) = result["boards"]
     line = board["methods"][0]
-    (verdict, *_), (cell, *_) = found["faithfulness"]["f1"], line["metrics"].values()
-    exported = told("export", tmp_path / "st", "-o", tmp_path / "out.csv")
-    reported = told("report", tmp_path / "st", "-o", tmp_path / "page")
-    for part in (planned, found, board, line, verdict, cell, exported, reported):
+    (verdict, *_), (cell, *_) = result["faithfulness"]["f1"], line["metrics"].values()
+    exported = parsed_output("export", tmp_path / "st", "-o", tmp_path / "out.csv")
+    reported = parsed_output("report", tmp_path / "st", "-o", tmp_path / "page")
+    comparison = board["comparisons"]["f1"]
+    findings = (planned["largest"][0], comparison, comparison["pairs"][0], comparison["mean_ranks"][0])
+    for part in (planned, result, board, line, verdict, cell, *findings, exported, reported):
         assert set(part) <= PAGE

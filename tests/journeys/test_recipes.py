@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 import assay
-from assay.check.surroundings import streams
+from assay.check.instruments.process_state import streams
 from assay.check.target import check
-from assay.cli.kinds import kind_of
+from assay.cli.kind_of import kind_of
 from assay.core.spec import Spec
 from assay.study.file import read
 

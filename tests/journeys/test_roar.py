@@ -15,11 +15,13 @@ SHARES = (0.0, 0.25, 0.5)
 
 def test_remove_and_retrain_in_a_study(tmp_path):
     metrics = [f"roar(shares={SHARES}, ranking='{ranking}', repeats=2)" for ranking in ("sample", "global")]
+    metrics.append(f"roar(shares={SHARES}, ranking='global', repeats=2, measure='balanced_accuracy')")
+    labels = ("sample", "global", "balanced")
     study = read(
         {
             "environments": [{"use": PLACE, "label": "table"}],
             "methods": ["agop", "random_map"],
-            "metrics": [{"use": use, "label": label} for use, label in zip(metrics, ("sample", "global"), strict=True)],
+            "metrics": [{"use": use, "label": label} for use, label in zip(metrics, labels, strict=True)],
             "samples": 60,
             "block": 20,
             "seeds": [0],
@@ -27,15 +29,15 @@ def test_remove_and_retrain_in_a_study(tmp_path):
         },
         "retrained",
     )
-    run(study, tmp_path / "s", 0)
+    run(study, tmp_path / "s")
     store = Store.open(tmp_path / "s", create=False)
     prepared = store.records("prepared")
-    assert [record.status for record in prepared] == ["ok"] * 4  # per method and metric, not per block
+    assert [record.status for record in prepared] == ["ok"] * 4  # per method and ranking, not per block or measure
     assert {f"{share}.{repeat}" for share in range(3) for repeat in range(2)} == {
         ".".join(name.split(".")[:2]) for name in store.load(prepared[0]) if name != "order"
     }
     evidence = [Evidence.from_arrays(store.load(record)) for record in store.records("evidence")]
-    assert len(evidence) == 12
+    assert len(evidence) == 18
     assert all(found["right"].shape == (20, 3, 2) for found in evidence)
 
     write(store, tmp_path / "out.csv")
@@ -47,11 +49,16 @@ def test_remove_and_retrain_in_a_study(tmp_path):
     lost = curves["agop"]["global", 0.0] - curves["agop"]["global", 0.5]
     assert lost > 0.3  # one random order for all rows may find it by chance, so that the two are not compared here
     scores = pd.read_csv(tmp_path / "out.scores.csv").set_index(["metric", "method"])
-    for metric in ("sample", "global"):
+    for metric in labels:
         drawn = curves.loc[metric]["agop"].to_numpy()
         assert np.isclose(scores.loc[(metric, "agop"), "value"], np.trapezoid(drawn, SHARES) / 0.5)
         assert scores.loc[(metric, "agop"), "low"] < scores.loc[(metric, "agop"), "high"]
 
+    balanced = [found for found in evidence if "label" in found.rows]
+    assert len(balanced) == 6
+    as_rated = {found["right"].tobytes() for found in evidence if "label" not in found.rows}
+    assert {found["right"].tobytes() for found in balanced} <= as_rated  # by the same models
+
     before = store.dump()
-    run(study, tmp_path / "s", 0)
+    run(study, tmp_path / "s")
     assert Store.open(tmp_path / "s", create=False).dump() == before

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from assay.cli.main import app
 from assay.core.errors import AssayError
-from assay.study.shelf import shelf
+from assay.study.shipped import shipped_studies
 
 
 @pytest.mark.parametrize(
@@ -20,28 +20,32 @@ def test_a_card_is_shown_without_data(name, layers, monkeypatch, tmp_path):
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
     result = CliRunner().invoke(app, ["show", name, "--json"])
     assert result.exit_code == 0, result.output
-    told = json.loads(result.output)
-    assert told["name"] == name
-    assert (told["network"] or {}).get("layers") == layers
+    output = json.loads(result.output)
+    assert output["name"] == name
+    assert (output["network"] or {}).get("layers") == layers
 
 
 @pytest.mark.parametrize("name, kind", [("size", "metrics"), ("Explainer", "methods")])
-def test_somebody_s_component_is_what_it_takes(name, kind):
-    told = json.loads(CliRunner().invoke(app, ["show", f"journeys.yours:{name}", "--json"]).output)
-    assert told["kind"] == kind
+def test_the_kind_of_a_foreign_component_follows_from_its_arguments(name, kind):
+    output = json.loads(CliRunner().invoke(app, ["show", f"journeys.yours:{name}", "--json"]).output)
+    assert output["kind"] == kind
 
 
-@pytest.mark.parametrize("name", shelf())
+@pytest.mark.parametrize("name", shipped_studies())
 def test_every_study_that_is_listed_can_be_shown(name):
-    told = json.loads(CliRunner().invoke(app, ["show", name, "--json"]).output)
-    assert (told["kind"], told["name"]) == ("studies", name)
-    cells = {(place["label"], method["label"]) for place in told["environments"] for method in told["methods"]}
+    output = json.loads(CliRunner().invoke(app, ["show", name, "--json"]).output)
+    assert (output["kind"], output["name"]) == ("studies", name)
+    cells = {
+        (environment["label"], method["label"])
+        for environment in output["environments"]
+        for method in output["methods"]
+    }
     assert (
         0
-        < told["blocks"]
-        <= len(told["seeds"])
+        < output["blocks"]
+        <= len(output["seeds"])
         * len(cells)
-        * max(-(-place["samples"] // place["block"]) for place in told["environments"])
+        * max(-(-environment["samples"] // environment["block"]) for environment in output["environments"])
     )
     assert CliRunner().invoke(app, ["show", name]).exit_code == 0
 
@@ -63,7 +67,7 @@ faithfulness = [{ metric = "F1", gamma = 0.25, require = ["gradient"] }]
 def test_a_study_is_shown_with_all_that_it_runs(tmp_path):
     (tmp_path / "which.toml").write_text(STUDY)
     lines = CliRunner().invoke(app, ["show", str(tmp_path / "which.toml")]).output.splitlines()
-    told = [" ".join(line.split()) for line in lines]
+    shown_lines = [" ".join(line.split()) for line in lines]
     for line in (
         "Which baseline?",
         "pixel_count(side=16) 12 in blocks of 8",
@@ -75,15 +79,15 @@ def test_a_study_is_shown_with_all_that_it_runs(tmp_path):
         "faithfulness test: F1 at least 0.25; required of gradient",
         "8 blocks of attributions",  # two seeds: gradient has two blocks and one, IG* one
     ):
-        assert line in told, line
+        assert line in shown_lines, line
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("name", "meant"),
     [("demoo", "demo"), ("attributionlab/basline", "attributionlab/baseline"), ("baseline", "attributionlab/baseline")],
 )
-def test_a_study_is_suggested_where_one_was_meant(given, meant):
-    error = CliRunner().invoke(app, ["show", given]).exception
+def test_a_study_is_suggested_where_one_was_meant(name, meant):
+    error = CliRunner().invoke(app, ["show", name]).exception
     assert isinstance(error, AssayError)
     assert f"Did you mean '{meant}'?" in str(error)
 

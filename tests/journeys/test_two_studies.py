@@ -9,7 +9,7 @@ import assay
 from assay.cli.export import export
 from assay.cli.report import report
 from assay.cli.run import execute
-from assay.core.machine import Machine
+from assay.core.machine import Resources
 from assay.store.store import Store
 from assay.study.file import read
 
@@ -31,11 +31,12 @@ def study(name, **more):
 @pytest.fixture
 def store(tmp_path):
     """A store with a run of study a that says it ended in the year 9999: the clock has been set back since."""
-    execute(study("a", metrics=["precision"]), tmp_path / "s", 0, Machine(), True)
+    execute(study("a", metrics=["precision"]), tmp_path / "s", Resources(), True)
     found = Store.open(tmp_path / "s", create=False)
     (run,) = found.records("run")
     data = {**run.data, "run": "99990101T000000"}
-    found.put(replace(run, key="later", data=data, origin={**run.origin, "time": "9999-01-01T00:00:00+00:00"}))
+    then = "9999-01-01T00:00:00+00:00"
+    found.put(replace(run, key="later", data=data, origin={**run.origin, "time": then, "ended": then}))
     found.close()
     return tmp_path / "s"
 
@@ -44,7 +45,7 @@ def test_a_run_prints_its_own_table_and_ends_with_its_own_exit_code(store, capsy
     required = [{"metric": "f1", "gamma": 0.9999, "require": ["random_map"], "signs": False}]
     for as_json in (True, False):
         capsys.readouterr()
-        run, code = execute(study("b", faithfulness=required), store, 0, Machine(), as_json)
+        run, code = execute(study("b", faithfulness=required), store, Resources(), as_json)
         assert run.data["study"]["name"] == "b"
         assert code == 1  # random_map is refuted
         out = capsys.readouterr().out
@@ -63,16 +64,16 @@ def test_a_run_in_a_notebook_has_its_own_result(store, tmp_path):
 
 
 def test_report_and_export_show_each_study_and_report_lists_them(store, tmp_path, capsys):
-    execute(study("b"), store, 0, Machine(), True)
+    execute(study("b"), store, Resources(), True)
     for name in "ab":
         capsys.readouterr()
         report(store, study=name)
         page = (store / "report" / name / "index.html").read_text(encoding="utf-8")
         assert f"<h1>title of {name}</h1>" in page
-        assert "Studies in this store: a, b" in capsys.readouterr().out
+        assert "Studies in this store: b, a" in capsys.readouterr().out
         export(store, tmp_path / "out.csv", study=name)
         assert (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()[1].startswith(f"{name},")
     capsys.readouterr()
     report(store, as_json=True)
     found = json.loads(capsys.readouterr().out)
-    assert (found["study"], found["studies"]) == ("a", ["a", "b"])  # by the clock; --study asks for the other
+    assert (found["study"], found["studies"]) == ("b", ["b", "a"])  # the last one, though the clock was set back

@@ -1,8 +1,7 @@
-"""An artifact is something that is computed once: what it is made from, its key, what it needs, how it is computed.
+"""An artifact is a result that is computed once: its inputs, its key, the artifacts it needs and its computation.
 
-Each kind is one class in one file of this folder. A key digests what the artifact is made from and nothing else, so
-that adding a metric computes no attribution again and adding a method no probe. The number of samples is in no key but
-a score's.
+Each kind is one class in one file of this folder. A key digests the artifact's inputs and nothing else. So a new metric
+recomputes no attribution, and a new method recomputes no probe. Only a score's key contains the number of samples.
 """
 
 from __future__ import annotations
@@ -18,22 +17,23 @@ from assay.core.records import Kind, digest
 
 if TYPE_CHECKING:
     from assay.artifacts.desk import Desk
+    from assay.artifacts.group import Group
 
-FORMAT = 2  # raised when the meaning of a stored number changes for everybody
+FORMAT = 2  # increased when the meaning of stored numbers changes in general
 
 Arrays = Mapping[str, npt.NDArray[np.generic]]
 
 
 @dataclass(frozen=True)
-class Made:
-    """What a computation returns: arrays to be stored, and small facts about them."""
+class Computed:
+    """The result of a computation: arrays to be stored, and small facts about them."""
 
     arrays: Arrays
     data: Mapping[str, Any]
 
 
 class Artifact(Protocol):
-    """What a plan lists and a worker gets."""
+    """What a plan lists and a worker computes."""
 
     kind: ClassVar[Kind]
 
@@ -42,10 +42,14 @@ class Artifact(Protocol):
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        """Artifacts whose records must be there before."""
+        """Artifacts whose records must exist before this one is computed."""
 
-    def compute(self, desk: Desk) -> Made:
-        """May raise NotApplicable; every other exception is a failure."""
+    @property
+    def group(self) -> Group:
+        """Artifacts that take about as long as this one."""
+
+    def compute(self, desk: Desk) -> Computed:
+        """Raises NotApplicable where it does not apply; every other exception is a failure."""
 
 
 def make_key(kind: str, **parts: Any) -> str:
@@ -70,13 +74,13 @@ class Block:
         return [self.start, self.stop]
 
 
-def blocks(samples: int, size: int, rows: int | None = None) -> tuple[Block, ...]:
-    """Blocks that hold at least ``samples`` samples. They are whole, so that more samples later compute none of them
-    again; where there are only ``rows`` rows, the last one ends there."""
+def split_blocks(samples: int, size: int, rows: int | None = None) -> tuple[Block, ...]:
+    """Blocks that hold at least ``samples`` samples. Blocks are full, so that a later run with more samples reuses them
+    all. Where the environment has only ``rows`` rows, the last block ends there."""
     return tuple(Block(start, min(start + size, rows or start + size)) for start in range(0, samples, size))
 
 
-def own_block(kind: str) -> int:
-    """Samples per block for rows of somebody's own. Models of images are slow, so that few of them keep all cores busy;
-    models of tables are quick."""
+def default_block_size(kind: str) -> int:
+    """Samples per block for a user's own rows. Models of images are slow: small blocks keep all cores busy. Models of
+    tables are fast."""
     return 8 if kind == "image" else 64

@@ -1,4 +1,4 @@
-"""Trained models are shared across stores: a cache folder holds them by key, as safetensors with a checksum.
+"""A cache of trained models, shared by all stores: a folder of safetensors files by key, each with a checksum.
 
 The folder is ``$ASSAY_CACHE``, or ``assay`` in the user's cache folder; it can be deleted at any time.
 """
@@ -13,14 +13,16 @@ from safetensors.numpy import load
 
 from assay.artifacts.artifact import Arrays
 from assay.data.folder import cache_folder, write
-from assay.store.artifacts import encode
-from assay.train.checkpoints import Throttle, kept_in
+from assay.store.arrays import encode
+from assay.store.fault_points import fault
+from assay.train.checkpoints import Throttle, checkpoints_in
 
 
 def fetch(key: str, train: Callable[[], Arrays], throttle: Throttle = Throttle()) -> Arrays:
-    """The model's weights: from the cache, else trained now and cached. Damage, or a full disk, only costs time.
+    """The model's weights: from the cache, else trained now and cached.
 
-    A training that was stopped goes on from its last checkpoint.
+    A damaged file or a full disk costs time and changes no result. A stopped training continues from its last
+    checkpoint.
     """
     path = cache_folder() / "models" / f"{key}.safetensors"
     with suppress(OSError):
@@ -32,10 +34,11 @@ def fetch(key: str, train: Callable[[], Arrays], throttle: Throttle = Throttle()
         with suppress(OSError):
             raw = encode(weights)
             write(path, raw)
+            fault("cache.partial")
             write(path.with_suffix(".sha256"), hashlib.sha256(raw).hexdigest().encode())
     return weights
 
 
 def resumable(key: str, throttle: Throttle = Throttle()) -> AbstractContextManager[None]:
-    """Trainings inside, for the artifact of this key, go on where a process before was stopped."""
-    return kept_in(cache_folder() / "trainings" / key, throttle)
+    """A context in which trainings for the artifact of this key continue from an earlier process's checkpoint."""
+    return checkpoints_in(cache_folder() / "trainings" / key, throttle)

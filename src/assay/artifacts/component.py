@@ -1,21 +1,21 @@
-"""A component of an artifact: by its spec, which other processes can build, or as an object of this process."""
+"""A component of an artifact: a spec, which every process can build, or an object of this process."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from itertools import count
 from typing import Any
 
-from assay.core.build import build
+from assay.catalogue.build import build
+from assay.catalogue.registry import card, file_digest, identity, named_files
 from assay.core.errors import AssayError
 from assay.core.records import digest
-from assay.core.registry import card, file_digest, file_names, identity
 from assay.core.spec import Spec, walk
 
-PARTS = ("train", "fit", "probe", "prepare")  # optional parts of components that are artifacts of their own
+PARTS = ("train", "fit", "probe", "prepare")  # optional methods of a component whose results are artifacts
 
-_objects = count()
+_object_numbers = count()
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,39 +24,57 @@ class Component:
 
     kind: str  # environments, methods or metrics
     spec: Spec | None = None  # resolved
-    made: Any = None  # the object, where somebody gave one
+    instance: Any = None  # the object, where the caller gave one instead of a spec
 
     @cached_property
     def identity(self) -> str:
-        """What it contributes to keys; an object's is good for this process only."""
+        """Its part of keys. The identity of an object is valid in this process only."""
         if self.spec is None:
-            return f"object {next(_objects)}"
-        _ = self.files  # travels with it to other processes
+            return f"object {next(_object_numbers)}"
+        _ = self.files  # computed now, so that it is pickled for other processes
         return digest(identity(self.kind, self.spec))
 
     @cached_property
     def parts(self) -> frozenset[str]:
-        """Which optional parts it has; ``again`` where a metric asks the method again. Of a spec, without an import."""
+        """Its optional parts, and ``again`` for a metric that asks the method again. A spec is not imported."""
         if self.spec is None:
-            found = {part for part in PARTS if hasattr(self.made, part)}
-            asks = _asks(getattr(self.made, "needs", None), getattr(self.made, "again", False))
+            parts = {part for part in PARTS if hasattr(self.instance, part)}
+            asks_again = _asks_method_again(
+                getattr(self.instance, "needs", None), getattr(self.instance, "again", False)
+            )
         else:
-            own = card(self.kind, self.spec.name)
-            found = {part for part in PARTS if part in own.calls}
-            found |= {"fit"} if self.kind == "methods" and fits(self.spec) else set()
-            asks = _asks(own.fact("needs"), self.spec.get("again"))
-        return frozenset(found | ({"again"} if asks else set()))
+            component_card = card(self.kind, self.spec.name)
+            parts = {part for part in PARTS if part in component_card.calls}
+            parts |= {"fit"} if self.kind == "methods" and has_fit(self.spec) else set()
+            asks_again = _asks_method_again(component_card.fact("needs"), self.spec.get("again"))
+        return frozenset(parts | ({"again"} if asks_again else set()))
+
+    @cached_property
+    def preparing(self) -> Component:
+        """The metric that prepares for this one: itself, but the parameters that its ``prepare`` does not read
+        (``after_prepare``) have their defaults. Metrics that differ in these only share a preparation."""
+        if self.spec is not None:
+            metric_card = card(self.kind, self.spec.name)
+            names = metric_card.fact("after_prepare", ())
+            defaults = {param.name: param.default for param in metric_card.params if param.name in names}
+            spec = self.spec.replace(**defaults)
+            return self if spec == self.spec else Component(self.kind, spec)
+        names = getattr(self.instance, "after_prepare", ())
+        if not names or not is_dataclass(self.instance):
+            return self
+        own_defaults = {field.name: field.default for field in fields(self.instance) if field.name in names}
+        return Component(self.kind, instance=replace(self.instance, **own_defaults))  # type: ignore[type-var]
 
     def build(self) -> Any:
         """The component itself."""
         if self.spec is None:
-            return self.made
+            return self.instance
         built = build(self.kind, self.spec)
         self.check()
         return built
 
     def check(self) -> None:
-        """AssayError where what was planned, perhaps by another process, is not what is there after it was read."""
+        """Raises AssayError where the component read here is not the one planned (maybe in another process)."""
         if self.spec is not None and Component(self.kind, self.spec).identity != self.identity:
             raise AssayError(
                 f"'{self.spec.name}' (code, weights, attributes of a model or data) was changed during the run, or is "
@@ -66,33 +84,39 @@ class Component:
     @cached_property
     def files(self) -> dict[str, str]:
         """Digests of the files that its parameters name, by path."""
-        return {} if self.spec is None else {path: file_digest(path) for path in file_names(self.kind, self.spec)}
+        return {} if self.spec is None else {path: file_digest(path) for path in named_files(self.kind, self.spec)}
 
     def check_files(self) -> None:
-        """AssayError where a file has changed; for after it was read. Code stays as it was imported."""
-        for path, planned in self.files.items():
-            if file_digest(path) != planned:
+        """Raises AssayError where a file has changed since planning; called after the file was read. Code is left out:
+        it stays as it was imported."""
+        for path, planned_digest in self.files.items():
+            if file_digest(path) != planned_digest:
                 raise AssayError(f"'{path}' was changed during the run: run the study again")
 
     def __str__(self) -> str:
-        return str(self.spec) if self.spec is not None else type(self.made).__name__
+        return str(self.spec) if self.spec is not None else type(self.instance).__name__
 
 
-def _asks(needs: Any, again: object) -> bool:
-    """A metric that says nothing about its needs may ask."""
+def _asks_method_again(needs: Any, again: object) -> bool:
+    """Whether a metric may ask the method again; assumed of metrics that declare no needs."""
     return needs is None or "method" in needs or again is True
 
 
-def fits(method: Spec) -> bool:
-    """Whether a method, or one inside it, defines ``fit``. Where ``fit`` is a property, a combinator has it if a method
-    inside does; another one may have it."""
-    found: list[Spec] = []
-    walk(method, found.append)
-    cards = [(card("methods", spec.name), spec) for spec in found]
-    return any("fit" in own.calls or ("fit" in own.perhaps and not _combines(spec)) for own, spec in cards)
+def has_fit(method: Spec) -> bool:
+    """Whether a method, or one inside it, may have ``fit``.
+
+    Where ``fit`` is a property, a combinator has it only if an inner method has it. Any other method may have it.
+    """
+    specs: list[Spec] = []
+    walk(method, specs.append)
+    cards = [(card("methods", spec.name), spec) for spec in specs]
+    return any(
+        "fit" in method_card.calls or ("fit" in method_card.perhaps and not _is_combinator(spec))
+        for method_card, spec in cards
+    )
 
 
-def _combines(spec: Spec) -> bool:
+def _is_combinator(spec: Spec) -> bool:
     inner: list[Spec] = []
     for _, value in spec.params:
         walk(value, inner.append)

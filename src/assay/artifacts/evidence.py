@@ -1,4 +1,4 @@
-"""What a metric finds in one trial."""
+"""A metric's evidence about one trial."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from assay.artifacts.artifact import Artifact, Made, make_key
-from assay.artifacts.asking import explainer
+from assay.artifacts.answer import make_explainer
+from assay.artifacts.artifact import Artifact, Computed, make_key
 from assay.artifacts.component import Component
+from assay.artifacts.group import Group
 from assay.artifacts.prepared import PreparedArtifact
 from assay.artifacts.probe import ProbeArtifact
 from assay.artifacts.trial import TrialArtifact
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class EvidenceArtifact:
-    """Rows per sample, which blocks of samples concatenate."""
+    """One row per sample; the rows of several blocks are concatenated."""
 
     trial: TrialArtifact
     metric: Component
@@ -42,36 +43,41 @@ class EvidenceArtifact:
         again = self.trial.needs if "again" in self.metric.parts else self.trial.place.model.stored
         return (self.trial, *again, *(part for part in (self.probe, self.prepared) if part))
 
-    def compute(self, desk: Desk) -> Made:
+    @property
+    def group(self) -> Group:
+        asked_again = (self.trial.method,) if "again" in self.metric.parts else ()
+        return Group(self.kind, self.metric, (self.trial.place.environment, *asked_again), len(self.trial.block))
+
+    def compute(self, desk: Desk) -> Computed:
         answer, place = desk.tensors(self.trial), self.trial.place
-        samples = desk.samples(place, self.trial.block)
+        samples = desk.samples(place, self.trial.block.indices)
         scene = desk.scene(place, samples, self.trial.question, self.metric)
         probe = desk.tensors(self.probe) if self.probe else {}
         prepared = desk.tensors(self.prepared) if self.prepared else {}
         explain = None
         if "again" in self.metric.parts:
             query = self.trial.query(desk, scene.setting, scene.samples)
-            explain = explainer(desk.component(self.trial.method), query)
+            explain = make_explainer(desk.component(self.trial.method), query)
         trial = Trial(scene, answer["attribution"], probe, prepared, explain, answer.get("resolution"))
-        evidence = checked(desk.component(self.metric)(trial), len(samples))
-        return Made(evidence.to_arrays(), {"metric": str(self.metric), "trial": self.trial.key})
+        evidence = checked_evidence(desk.component(self.metric)(trial), len(samples))
+        return Computed(evidence.to_arrays(), {"metric": str(self.metric), "trial": self.trial.key})
 
 
-def evidence(trial: TrialArtifact, metric: Component) -> EvidenceArtifact:
-    """With the probe and the preparation that the metric has; a probe is shared by all methods."""
+def make_evidence(trial: TrialArtifact, metric: Component) -> EvidenceArtifact:
+    """The evidence of a metric, with its probe and preparation if it has them. All methods share a probe."""
     probe = prepared = None
     if "probe" in metric.parts:
-        shared, target = trial.place.probes, trial.question.target
-        probe = shared.setdefault(
+        shared_probes, target = trial.place.probes, trial.question.target
+        probe = shared_probes.setdefault(
             (metric.identity, target, trial.block), ProbeArtifact(trial.place, metric, target, trial.block)
         )
     if "prepare" in metric.parts:
-        prepared = PreparedArtifact(trial, metric)
+        prepared = PreparedArtifact(trial, metric.preparing)
     return EvidenceArtifact(trial, metric, probe, prepared)
 
 
-def checked(evidence: Evidence, count: int) -> Evidence:
-    """ValueError where rows are missing or no numbers."""
+def checked_evidence(evidence: Evidence, count: int) -> Evidence:
+    """The evidence; raises ValueError where rows are missing or not finite."""
     for name, rows in evidence.rows.items():
         if len(rows) != count:
             raise ValueError(f"the metric returned {len(rows)} rows of '{name}' for {count} samples")

@@ -1,4 +1,4 @@
-"""What a method finds in the reference rows, before it sees a sample."""
+"""A method's fit on the reference rows, before it sees a sample."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from assay.artifacts.artifact import Artifact, Made, make_key
-from assay.artifacts.asking import fit
+from assay.artifacts.answer import fit
+from assay.artifacts.artifact import Artifact, Computed, make_key
 from assay.artifacts.component import Component
+from assay.artifacts.group import Group
 from assay.artifacts.model import Place
 from assay.core.question import Question
 from assay.core.records import Kind
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FitArtifact:
-    """Once per model, method and question: it depends on no evaluated sample."""
+    """One fit per model, method and question; it depends on no evaluated sample."""
 
     place: Place
     method: Component
@@ -28,8 +29,8 @@ class FitArtifact:
     kind: ClassVar[Kind] = "fit"
 
     @cached_property
-    def asked(self) -> dict[str, Any]:
-        """What every key of a method's work has in common."""
+    def key_parts(self) -> dict[str, Any]:
+        """The parts that the keys of a method's fit, trials and preparations share."""
         return {
             "model": self.place.model.key,
             "dtype": self.place.dtype,
@@ -39,7 +40,7 @@ class FitArtifact:
 
     @cached_property
     def key(self) -> str:
-        return make_key("fit", **self.asked)
+        return make_key("fit", **self.key_parts)
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
@@ -47,14 +48,18 @@ class FitArtifact:
 
     @property
     def stored(self) -> tuple[FitArtifact, ...]:
-        """What whoever asks this method needs: the fit, where there is one."""
+        """The fit, as a need of this method's trials; empty for a method without one."""
         return (self,) if "fit" in self.method.parts else ()
 
-    def compute(self, desk: Desk) -> Made:
+    @property
+    def group(self) -> Group:
+        return Group(self.kind, self.method, (self.place.environment,))
+
+    def compute(self, desk: Desk) -> Computed:
         method = desk.component(self.method)
         if not hasattr(method, "fit"):
-            return Made({}, {})  # a combinator around a method that fits nothing
+            return Computed({}, {})  # a combinator around a method without a fit
         setting = desk.setting(self.place.model, self.method)
         stream = desk.stream("method", self.method, self.place).for_fit()
-        found = fit(method, setting, self.question, stream, desk.machine)
-        return Made(desk.arrays(found), {"method": str(self.method)})
+        fitted = fit(method, setting, self.question, stream, desk.machine)
+        return Computed(desk.arrays(fitted), {"method": str(self.method)})

@@ -1,4 +1,4 @@
-"""The trained weights of an environment's model, and the place that it makes with samples: where methods are asked."""
+"""The trained weights of an environment's model, and places: a model with the seed of its samples."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from assay.artifacts import cache
-from assay.artifacts.artifact import Arrays, Artifact, Block, Made, make_key
+from assay.artifacts.artifact import Arrays, Artifact, Block, Computed, make_key
 from assay.artifacts.component import Component
+from assay.artifacts.group import Group
+from assay.core.errors import AssayError
+from assay.core.facts import draws_rule
 from assay.core.records import Kind
-from assay.core.rng import lent
+from assay.core.rng import global_streams_restored
 
 if TYPE_CHECKING:
     from assay.artifacts.desk import Desk
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ModelArtifact:
-    """An environment with its seed. Only trained ones are stored; others are made where they are used."""
+    """The model of an environment and a seed. Only trained models are stored; others are made where they are used."""
 
     environment: Component
     seed: int
@@ -36,20 +39,24 @@ class ModelArtifact:
 
     @property
     def stored(self) -> tuple[ModelArtifact, ...]:
-        """What whoever asks this model needs: the model, where it is trained."""
+        """The model, as a need of artifacts that use it; empty for a model that is not trained."""
         return (self,) if "train" in self.environment.parts else ()
 
-    def compute(self, desk: Desk) -> Made:
+    @property
+    def group(self) -> Group:
+        return Group(self.kind, self.environment)
+
+    def compute(self, desk: Desk) -> Computed:
         environment = desk.component(self.environment)
 
         def train() -> Arrays:
-            with lent():
+            with global_streams_restored():
                 weights = environment.train(self.seed)
             self.environment.check_files()
             return desk.arrays(weights)
 
         weights = train() if self.environment.spec is None else cache.fetch(self.key, train)
-        return Made(weights, {"environment": str(self.environment), "seed": self.seed})
+        return Computed(weights, {"environment": str(self.environment), "seed": self.seed})
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +81,15 @@ class Place:
         return make_key("data", environment=self.environment.identity, seed=self.data_seed)
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "probes": {}}  # another process gets what it needs, not the whole plan
+        return {**self.__dict__, "probes": {}}  # pickled without the probes, which hold the whole plan
 
 
-def place(environment: Component, seed: int, data_seed: int, dtype: str = "float32") -> Place:
+def make_place(environment: Component, seed: int, data_seed: int, dtype: str = "float32") -> Place:
+    if seed != data_seed and draws_rule(environment.build()):
+        name = environment.spec.name if environment.spec else environment
+        raise AssayError(
+            f"{name}: the seed draws the rule or divides the rows, so a model of seed {seed} cannot be tested with "
+            f"samples of data_seed {data_seed}: leave data_seed out, or fix what is drawn, as with rule_seed=0 "
+            "(tabular_rule) or split_seed=0 (public_table)."
+        )
     return Place(ModelArtifact(environment, seed), data_seed, dtype)

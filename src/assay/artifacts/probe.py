@@ -1,4 +1,4 @@
-"""What a metric asks the model and no attribution changes."""
+"""A metric's probe: what it needs of the model that no attribution changes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from assay.artifacts.artifact import Artifact, Block, Made, make_key
+from assay.artifacts.artifact import Artifact, Block, Computed, make_key
 from assay.artifacts.component import Component
+from assay.artifacts.group import Group
 from assay.artifacts.model import Place
 from assay.core.question import Question
 from assay.core.records import Kind
@@ -22,7 +23,7 @@ class ProbeArtifact:
 
     place: Place
     metric: Component
-    target: str | None  # which class methods are asked about: all that a probe knows of their question
+    target: str | None  # which class is explained; the only part of the question that a probe depends on
     block: Block
 
     kind: ClassVar[Kind] = "probe"
@@ -37,8 +38,12 @@ class ProbeArtifact:
     def needs(self) -> tuple[Artifact, ...]:
         return self.place.model.stored
 
-    def compute(self, desk: Desk) -> Made:
-        samples = desk.samples(self.place, self.block)
+    @property
+    def group(self) -> Group:
+        return Group(self.kind, self.metric, (self.place.environment,), len(self.block))
+
+    def compute(self, desk: Desk) -> Computed:
+        samples = desk.samples(self.place, self.block.indices)
         scene = desk.scene(self.place, samples, Question(target=self.target), self.metric)
-        found = desk.component(self.metric).probe(scene)
-        return Made(desk.arrays(found), {"metric": str(self.metric), "block": self.block.to_json()})
+        tensors = desk.component(self.metric).probe(scene)
+        return Computed(desk.arrays(tensors), {"metric": str(self.metric), "block": self.block.to_json()})

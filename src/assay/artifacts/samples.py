@@ -1,14 +1,16 @@
-"""The first samples of an environment, kept for the pictures of a report."""
+"""Some samples of an environment, stored for the pictures of a report."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from assay.artifacts.artifact import Artifact, Block, Made, make_key
+from assay.artifacts.artifact import Artifact, Computed, make_key
+from assay.artifacts.group import Group
 from assay.artifacts.model import Place
 from assay.core.records import Kind
+from assay.core.trial import targets_for
 
 if TYPE_CHECKING:
     from assay.artifacts.desk import Desk
@@ -16,25 +18,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SamplesArtifact:
-    """Inputs, labels and truth."""
+    """Inputs, labels, the model's predictions, and truth."""
 
     place: Place
-    count: int
+    indices: tuple[int, ...]
 
     kind: ClassVar[Kind] = "samples"
 
     @cached_property
     def key(self) -> str:
-        return make_key("samples", data=self.place.data_key, dtype=self.place.dtype, count=self.count)
+        place = self.place
+        model, data, dtype = place.model.key, place.data_key, place.dtype
+        return make_key("samples", model=model, data=data, dtype=dtype, indices=list(self.indices))
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
         return self.place.model.stored
 
-    def compute(self, desk: Desk) -> Made:
+    @property
+    def group(self) -> Group:
+        return Group(self.kind, self.place.environment, size=len(self.indices))
+
+    def compute(self, desk: Desk) -> Computed:
         setting = desk.setting(self.place.model)
-        samples = desk.samples(self.place, Block(0, self.count))
+        samples = desk.samples(self.place, self.indices)
         arrays = {"x": samples.x, "label": samples.label}
+        if setting.outputs != "value":
+            question = replace(setting.question, target="predicted")
+            arrays["predicted"] = targets_for(setting, question, samples, desk.machine)
         if samples.truth is not None:
             arrays["effect"] = samples.truth.effect
         features = setting.features
@@ -45,5 +56,7 @@ class SamplesArtifact:
             "names": list(getattr(features, "names", ())),
             "groups": list(getattr(features, "groups", ())),
             "classes": list(setting.classes),
+            "informative": None if setting.informative is None else list(setting.informative),
+            "indices": list(self.indices),
         }
-        return Made(desk.arrays(arrays), data)
+        return Computed(desk.arrays(arrays), data)

@@ -1,6 +1,6 @@
-"""What a metric says about a method in an environment: evidence of all blocks and seeds, with an interval.
+"""The score of a method by a metric in an environment: evidence of all blocks and seeds, reduced, with an interval.
 
-Blocks are merged, seeds are kept apart, and nothing is averaged over what is missing.
+Blocks are merged and seeds are kept apart. Where evidence is missing, there is no score.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from assay.artifacts.artifact import Artifact, Made, make_key
+from assay.artifacts.artifact import Artifact, Computed, make_key
 from assay.artifacts.component import Component
 from assay.artifacts.evidence import EvidenceArtifact
+from assay.artifacts.group import Group
 from assay.artifacts.outcome import Blocked
-from assay.core.drawn import draws_model, identities
 from assay.core.evidence import Evidence, Reduce, mean_score, merge
-from assay.core.promises import promised_range
+from assay.core.facts import draws_model, identities, promised_range
 from assay.core.protocols import Preparing
 from assay.core.records import Kind
 from assay.stats.intervals import RESAMPLES, RULE, Interval, interval, mean_axis, mean_curve
+from assay.stats.units import score_units
 
 if TYPE_CHECKING:
     from assay.artifacts.desk import Desk
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ScoreArtifact:
-    """Of ``samples`` samples per seed."""
+    """The score over ``samples`` samples per seed."""
 
     metric: Component
     evidence: tuple[tuple[EvidenceArtifact, ...], ...]  # by seed, block by block
@@ -47,53 +48,67 @@ class ScoreArtifact:
     def needs(self) -> tuple[Artifact, ...]:
         return tuple(block for blocks in self.evidence for block in blocks)
 
-    def compute(self, desk: Desk) -> Made:
-        bad = [record for part in self.needs if (record := desk.records[part.key]).status != "ok"]
-        if bad:
-            raise Blocked(min(bad, key=lambda record: record.status))  # failures before skips
+    @property
+    def group(self) -> Group:
+        environment = self.evidence[0][0].trial.place.environment
+        return Group(self.kind, self.metric, (environment,), self.samples * len(self.evidence))
+
+    def compute(self, desk: Desk) -> Computed:
+        unsuccessful = [record for part in self.needs if (record := desk.records[part.key]).status != "ok"]
+        if unsuccessful:
+            raise Blocked(min(unsuccessful, key=lambda record: record.status))  # failures before skips
         metric = desk.component(self.metric)
         environment = desk.component(self.evidence[0][0].trial.place.environment)
         reduce = getattr(metric, "reduce", mean_score)
-        per_seed = [merged(desk, blocks).take(slice(0, self.samples)) for blocks in self.evidence]
-        # A metric that prepares, as by retraining, does it anew for each seed.
-        anew = draws_model(environment) or isinstance(metric, Preparing)
-        who = None
-        if len(self.evidence) > 1 and not anew:
+        per_seed = [seed_evidence(desk, blocks).take(slice(0, self.samples)) for blocks in self.evidence]
+        # A metric that prepares (by retraining, for example) does so anew for each seed.
+        new_model_per_seed = draws_model(environment) or isinstance(metric, Preparing)
+        sample_identities = None
+        if len(self.evidence) > 1 and not new_model_per_seed:
             seeds = [blocks[0].trial.place.data_seed for blocks in self.evidence]
-            who = [identities(environment, range(self.samples), seed) for seed in seeds]
-        return reduced(per_seed, reduce, interval(per_seed, reduce, anew, promised_range(metric), who))
+            sample_identities = [identities(environment, range(self.samples), seed) for seed in seeds]
+        estimate = interval(per_seed, reduce, new_model_per_seed, promised_range(metric), sample_identities)
+        computed = computed_score(per_seed, reduce, estimate)
+        if estimate is None:
+            return computed
+        units = score_units(per_seed, estimate.per_seed, reduce, new_model_per_seed, sample_identities)
+        return Computed({**computed.arrays, **units.arrays}, {**computed.data, "unit": units.unit})
 
 
-def merged(desk: Desk, blocks: Sequence[EvidenceArtifact]) -> Evidence:
-    """The evidence of all samples of a seed."""
+def seed_evidence(desk: Desk, blocks: Sequence[EvidenceArtifact]) -> Evidence:
+    """The evidence of all samples of one seed."""
     return merge([Evidence.from_arrays(desk.load(block)) for block in blocks])
 
 
-def reduced(per_seed: Sequence[Evidence], reduce: Reduce, found: Interval | None) -> Made:
+def computed_score(per_seed: Sequence[Evidence], reduce: Reduce, interval: Interval | None) -> Computed:
     scores = [reduce(evidence) for evidence in per_seed]
-    drawn = mean_curve(scores)
+    curve_and_mask = mean_curve(scores)
     arrays: dict[str, Any] = {}
-    if drawn is not None:
-        arrays = {"curve": drawn[0], "curve_defined": drawn[1], "axis": mean_axis(scores, per_seed[0].axis["curve"])}
-    if found is None:
+    if curve_and_mask is not None:
+        arrays = {
+            "curve": curve_and_mask[0],
+            "curve_defined": curve_and_mask[1],
+            "axis": mean_axis(scores, per_seed[0].axis["curve"]),
+        }
+    if interval is None:
         count, defined = sum(map(len, per_seed)), sum(int(evidence.defined.sum()) for evidence in per_seed)
-        nothing: dict[str, Any] = {"value": None, "low": None, "high": None, "per_seed": [], "basis": ""}
-        return Made(arrays if defined else {}, {**nothing, "count": count, "defined": defined})
+        undefined: dict[str, Any] = {"value": None, "low": None, "high": None, "per_seed": [], "basis": ""}
+        return Computed(arrays if defined else {}, {**undefined, "count": count, "defined": defined})
     data = {
-        "value": found.value,
-        "low": found.low,
-        "high": found.high,
-        "per_seed": list(found.per_seed),
-        "basis": found.basis,
-        "count": found.count,
-        "defined": found.defined,
+        "value": interval.value,
+        "low": interval.low,
+        "high": interval.high,
+        "per_seed": list(interval.per_seed),
+        "basis": interval.basis,
+        "count": interval.count,
+        "defined": interval.defined,
         "ceiling": _ceiling(per_seed),
     }
-    return Made(arrays, data)
+    return Computed(arrays, data)
 
 
 def _ceiling(per_seed: Sequence[Evidence]) -> float | None:
-    """The mean of what samples allow at best, where the metric tells it (row ``ceiling``), over those that count."""
+    """The mean of the best possible values (row ``ceiling``) over defined samples; None for metrics without it."""
     if not all("ceiling" in evidence.rows for evidence in per_seed):
         return None
     return float(np.concatenate([evidence["ceiling"][evidence.defined] for evidence in per_seed]).mean())

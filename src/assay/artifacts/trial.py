@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from assay.artifacts.artifact import Artifact, Block, Made, make_key
-from assay.artifacts.asking import answered, pose
+from assay.artifacts.answer import answer_with_promise, make_query
+from assay.artifacts.artifact import Artifact, Block, Computed, make_key
 from assay.artifacts.component import Component
 from assay.artifacts.fit import FitArtifact
+from assay.artifacts.group import Group
 from assay.artifacts.model import Place
 from assay.core.query import Query
 from assay.core.question import Question
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TrialArtifact:
-    """The attribution, and what the method promises and says about it."""
+    """The attribution, with the promised sum and the notes of the method."""
 
     fit: FitArtifact  # the method, its question and its place
     block: Block
@@ -43,36 +44,42 @@ class TrialArtifact:
 
     @cached_property
     def key(self) -> str:
-        return make_key("trial", **self.fit.asked, data=self.place.data_key, block=self.block.to_json())
+        return make_key("trial", **self.fit.key_parts, data=self.place.data_key, block=self.block.to_json())
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
         return (*self.place.model.stored, *self.fit.stored)
 
-    def compute(self, desk: Desk) -> Made:
+    @property
+    def group(self) -> Group:
+        return Group(self.kind, self.method, (self.place.environment,), len(self.block))
+
+    def compute(self, desk: Desk) -> Computed:
         setting = desk.setting(self.place.model, self.method)
-        query = self.query(desk, setting, desk.samples(self.place, self.block))
-        found = answered(desk.component(self.method), query)
+        query = self.query(desk, setting, desk.samples(self.place, self.block.indices))
+        answer = answer_with_promise(desk.component(self.method), query)
         data = {
             "environment": str(self.place.environment),
             "method": str(self.method),
             "seed": self.place.seed,
             "block": self.block.to_json(),
             "question": query.question.to_json(),
-            "environment_question": setting.question.to_json(),  # which metrics ask where they leave it open
+            "environment_question": setting.question.to_json(),  # for metrics whose own question leaves it open
             "outputs": setting.outputs,
-            **found.facts(),
+            **answer.facts(),
         }
-        return Made(desk.arrays(found.tensors()), data)
+        return Computed(desk.arrays(answer.tensors()), data)
 
     def query(self, desk: Desk, setting: Setting, samples: Samples) -> Query:
-        """The question about some samples as it is put to the method, with what its fit found."""
+        """The query about some samples that the method receives, with the result of its fit."""
         stream = desk.stream("method", self.method, self.place)
         fitted = desk.tensors(self.fit) if self.fit.stored else {}
-        return replace(pose(setting, samples, self.question, stream, desk.machine), fitted=fitted)
+        return replace(make_query(setting, samples, self.question, stream, desk.machine), fitted=fitted)
 
 
-def trials(place: Place, method: Component, question: Question, blocks: tuple[Block, ...]) -> tuple[TrialArtifact, ...]:
-    """One method at one place, block by block."""
+def make_trials(
+    place: Place, method: Component, question: Question, blocks: tuple[Block, ...]
+) -> tuple[TrialArtifact, ...]:
+    """The trials of one method at one place, one per block."""
     fit = FitArtifact(place, method, question)
     return tuple(TrialArtifact(fit, block) for block in blocks)

@@ -1,6 +1,6 @@
-"""AGOP-IxG: how much it costs beyond one gradient, and next to shap's DeepExplainer, with and without its fit.
+"""AGOP-IxG: its cost compared with one gradient and with shap's DeepExplainer, with and without its fit.
 
-Other methods give other numbers: only the fit has a peer to be equal to.
+Those methods give other numbers; only the fit has a peer that must give the same.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from assay.artifacts.asking import fit
+from assay.artifacts.answer import fit
 from assay.bench.bench import Problem
 from assay.bench.deep_shap import BACKGROUND, deep_explainer, paper_query, predicted
 from assay.bench.problems import mlp_query, peer
@@ -35,10 +35,10 @@ def problems() -> list[Problem]:
 
 
 def _fitted(query: Query) -> Callable[[], Tensor]:
-    """The method with its fit done, waiting to be asked."""
+    """The method after its fit, ready to be called."""
     method = Agop()
-    asked = replace(query, fitted=fit(method, query.setting, Question(), query.stream, query.machine))
-    return lambda: method(asked)
+    fitted_query = replace(query, fitted=fit(method, query.setting, Question(), query.stream, query.machine))
+    return lambda: method(fitted_query)
 
 
 def _one_gradient(what: str, query: Query) -> Problem:
@@ -48,7 +48,7 @@ def _one_gradient(what: str, query: Query) -> Problem:
 
 
 def _fit(what: str, query: Query) -> Problem:
-    """M, as the product of the factor with itself, against M written out."""
+    """M as the product of the factor with its transpose, against M computed directly."""
     captum, name = peer("captum.attr", "captum")
     reference, method = query.setting.reference, Agop(threshold=0.0)
     assert reference is not None

@@ -1,4 +1,4 @@
-"""Speed side by side with a peer: one process, one thread, alternating runs, the median, and equal numbers checked.
+"""Speed compared with a peer: one process, one thread, alternating runs, the median; numbers are compared, too.
 
 Tasks without a peer measure what they state, in rows of the same form.
 """
@@ -30,6 +30,8 @@ TASKS = (  # files of this folder
     "memory",
     "occlusion",
     "retraining",
+    "scale",
+    "serving",
     "shared_probes",
     "soundness",
 )
@@ -37,7 +39,7 @@ TASKS = (  # files of this folder
 
 class Measured(Protocol):
     def rows(self, task: str, repeats: int) -> list[dict[str, Any]]:
-        """What was found, in the order in which it is told: who, figure, ratio; with a note to all of them."""
+        """Rows in display order, with who, figure and ratio; all have the same note."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Problem:
         """Explanations per second: ours and the peer's."""
         difference = float((self.ours() - self.theirs()).abs().max() / self.theirs().abs().max())
         ours, theirs = [], []
-        for _ in range(repeats):  # alternating, so that whatever else the machine does hits both
+        for _ in range(repeats):  # alternating, so that other load on the machine affects both
             ours.append(seconds(self.ours))
             theirs.append(seconds(self.theirs))
         rates = [self.count / median(times) for times in (ours, theirs)]
@@ -87,7 +89,7 @@ def measure(task: str, repeats: int) -> list[dict[str, Any]]:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Of this process's CPU time."""
+    """CPU time of this process."""
     start = time.process_time()
     work()
     return time.process_time() - start

@@ -9,7 +9,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from assay.artifacts.asking import fit
+from assay.artifacts.answer import fit
 from assay.bench.bench import Problem
 from assay.bench.problems import mlp_query, peer
 from assay.core.query import Query
@@ -39,21 +39,21 @@ def paper_query(rows: int) -> Query:
 
 
 def predicted(query: Query) -> Query:
-    """The question about the predicted class: the only one of many that shap can be asked for alone."""
+    """The query about the predicted class, the only single class that shap can compute alone."""
     return replace(query, target=query.outputs(query.x).argmax(dim=1))
 
 
 def deep_explainer(query: Query, background: Tensor, alone: bool) -> tuple[Callable[[], Tensor], str]:
-    """shap's values of the predicted class; ``alone`` asks for no other, otherwise shap computes all classes."""
+    """shap's values of the predicted class; without ``alone`` shap computes all classes."""
     shap, name = peer("shap", "shap")
-    explainer = shap.DeepExplainer(deepcopy(query.setting.model), background)  # it leaves things on the model
+    explainer = shap.DeepExplainer(deepcopy(query.setting.model), background)  # it changes the model
 
     def attribute() -> Tensor:
         if alone:
             values, _ = explainer.shap_values(query.x, ranked_outputs=1, check_additivity=False)
             return torch.from_numpy(values[..., 0])
-        every = explainer.shap_values(query.x, check_additivity=False)
-        return torch.from_numpy(every)[torch.arange(len(query.x)), :, query.target]
+        all_classes = explainer.shap_values(query.x, check_additivity=False)
+        return torch.from_numpy(all_classes)[torch.arange(len(query.x)), :, query.target]
 
     return attribute, f"{name}, {'ranked_outputs=1' if alone else 'all 3 classes, its default'}"
 
@@ -63,5 +63,5 @@ def _problem(what: str, query: Query, alone: bool) -> Problem:
     query = replace(query, fitted=fit(method, query.setting, Question(), query.stream, query.machine))
     attribute, name = deep_explainer(query, query.fitted["background"], alone)
     statement = f"{what}, {len(query.x)} rows, {BACKGROUND} background rows, the predicted class"
-    told = statement if alone else f"{statement} out of all"
-    return Problem(told, len(query.x), lambda: method(query), attribute, name)
+    title = statement if alone else f"{statement} out of all"
+    return Problem(title, len(query.x), lambda: method(query), attribute, name)

@@ -1,4 +1,4 @@
-"""A deletion curve next to the model's bare forward passes over as many rows: what the metric costs beyond them."""
+"""A deletion curve compared with the model's forward passes alone over as many rows: the metric's own cost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
 from assay.core.trial import Scene, Trial
 from assay.metrics.deletion import Deletion
-from assay.train.named import begin, named
+from assay.train.named import begin, network_by_name
 
 SIDE, IMAGES, POINTS = 32, 64, 33
 
@@ -27,9 +27,9 @@ def problems() -> list[Measured]:
 
 
 def cifar_scene(images: int) -> Scene:
-    """ResNet-20 for CIFAR-10 with random weights, normal noise of 32 x 32 pixels; labels are the network's choice."""
+    """ResNet-20 for CIFAR-10 with random weights, normal noise of 32 x 32 pixels, labels as predicted."""
     random = torch.Generator().manual_seed(0)
-    network = named("resnet20", SIDE, 10)
+    network = network_by_name("resnet20", SIDE, 10)
     begin(network, random)
     network.eval().requires_grad_(False)
     x = torch.randn(images, 3, SIDE, SIDE, generator=random)
@@ -41,7 +41,7 @@ def cifar_scene(images: int) -> Scene:
 
 
 def noise_map(scene: Scene) -> Tensor:
-    """A random number for every pixel: the rough maps of gradients."""
+    """A random number per pixel: as rough as maps of gradients."""
     shape = (len(scene.samples), *scene.setting.features.shape)
     return torch.rand(shape, generator=torch.Generator().manual_seed(1))
 
@@ -58,7 +58,7 @@ class Curve:
         trial, query = Trial(scene, noise_map(scene)), scene.ask()
         works = (lambda: metric(trial), lambda: self._passes(query))
         for work in works:
-            work()  # whatever is made once
+            work()  # warms up
         runs = [[seconds(work) for work in works] for _ in range(repeats)]
         ours, passes = (median(column) for column in zip(*runs, strict=True))
         note = f"the metric takes {ours / passes:.2f}x its forward passes"

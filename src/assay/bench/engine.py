@@ -1,4 +1,4 @@
-"""What the engine itself costs: planning many blocks, finding them complete, and one block with nothing to compute."""
+"""Cost of the engine itself: planning many blocks, checking that all are complete, and a block of trivial work."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ FEW = 500  # blocks that are computed
 
 
 @dataclass(frozen=True)
-class Still:
-    """Two columns of zeros and a layer that adds them up."""
+class Zeros:
+    """An environment: two columns of zeros and a linear layer."""
 
     draws_model: ClassVar[bool] = False
 
@@ -49,15 +49,15 @@ class Still:
 
 @dataclass(frozen=True)
 class Echo:
-    """The input."""
+    """A method that returns the input."""
 
     def __call__(self, query: Query) -> Tensor:
         return query.x
 
 
 @dataclass(frozen=True)
-class Nought:
-    """Zero for every sample."""
+class ZeroScore:
+    """A metric that gives every sample 0."""
 
     needs: ClassVar[tuple[str, ...]] = ()
 
@@ -75,7 +75,7 @@ def problems() -> list[Measured]:
 
 @dataclass(frozen=True)
 class Cost:
-    """Wall time of something without a peer."""
+    """Wall time of work without a peer."""
 
     statement: str
     measure: Callable[[Path], float]
@@ -95,35 +95,35 @@ class Cost:
                 "seconds": best,
                 "figure": figure,
                 "ratio": self.bar,
-                "note": "wall time, the quickest run: whatever else the machine does only adds",
+                "note": "wall time of the quickest run: other load on the machine only adds",
             }
         ]
 
 
 def study(blocks: int) -> Study:
-    """One method, one metric, one sample a block."""
-    environment = {"use": "assay.bench.engine:Still", "samples": blocks, "block": 1}
-    components = {"methods": ["assay.bench.engine:Echo"], "metrics": ["assay.bench.engine:Nought"]}
+    """One method, one metric, one sample per block."""
+    environment = {"use": "assay.bench.engine:Zeros", "samples": blocks, "block": 1}
+    components = {"methods": ["assay.bench.engine:Echo"], "metrics": ["assay.bench.engine:ZeroScore"]}
     return read({"environments": [environment], **components, "gallery": 0}, "engine")
 
 
 def _planned(folder: Path) -> float:
-    found, store = study(BLOCKS), Store.open(folder)
+    large, store = study(BLOCKS), Store.open(folder)
     start = time.perf_counter()
-    todo = plan(grid(found), store)
+    todo = plan(grid(large), store)
     assert dict(todo.kinds) == {"trial": BLOCKS, "evidence": BLOCKS, "score": 1}
     return time.perf_counter() - start
 
 
 def _complete(folder: Path) -> float:
-    found, store = study(BLOCKS), Store.open(folder, sync=False)
+    large, store = study(BLOCKS), Store.open(folder, sync=False)
     arrays = store.save({"attribution": np.zeros((1, 2), dtype=np.float32)})
-    for artifact in grid(found).wanted:
+    for artifact in grid(large).wanted:
         store.put(Record(artifact.kind, artifact.key, "ok", arrays=arrays))
     store.close()
-    again = Store.open(folder)
+    reopened = Store.open(folder)
     start = time.perf_counter()
-    assert not plan(grid(found), again).artifacts
+    assert not plan(grid(large), reopened).artifacts
     return time.perf_counter() - start
 
 

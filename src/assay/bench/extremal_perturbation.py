@@ -1,4 +1,4 @@
-"""Extremal perturbation next to the model's own passes: what the method costs beyond them."""
+"""Extremal perturbation compared with the model's passes alone: the method's own cost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from assay.artifacts.asking import pose
+from assay.artifacts.answer import make_query
 from assay.bench.bench import Measured, seconds
 from assay.core.features import Pixels
 from assay.core.machine import Machine
@@ -17,7 +17,7 @@ from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
-from assay.kit.smoothmask import SmoothMask
+from assay.kit.smooth_masks import SmoothMask
 from assay.methods.extremal_perturbation import SIGMA, STEP, ExtremalPerturbation
 from assay.train.networks import initialise
 from assay.train.resnet import resnet18
@@ -39,7 +39,7 @@ def resnet_query(images: int) -> Query:
     question = Question("logit", 1.0, "zero", "label")
     setting = Setting(network.eval().requires_grad_(False), Pixels(3, SIDE, SIDE), "image", question)
     samples = Samples(x, torch.arange(images), None, tuple(range(images)))
-    return pose(setting, samples, Question(), Stream("bench"), Machine())
+    return make_query(setting, samples, Question(), Stream("bench"), Machine())
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Linear imputation next to the published way: a sparse matrix assembled as lists and solved directly, per image."""
+"""Linear imputation compared with the published way: per image, a sparse matrix built as lists and solved directly."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from assay.bench.bench import Measured, seconds
-from assay.kit.impute import impute
-from assay.kit.masks import among_first
-from assay.kit.ranks import descending, places
+from assay.kit.feature_orders import among_first, descending_order, positions
+from assay.kit.imputation.impute import impute
 
 SIDE = 224
 RATIOS = (0.1, 0.3, 0.5, 0.7, 0.9, 0.98)
@@ -31,7 +30,7 @@ def problems() -> list[Measured]:
 
 
 def reference(x: Tensor, removed: Tensor) -> Tensor:
-    """The published path in float64, image by image: lil matrix, CSC, SuperLU; one assignment per direction."""
+    """The published computation in float64, image by image: lil matrix, CSC, SuperLU; one assignment per direction."""
     rows = zip(x.double().numpy(), removed.numpy(), strict=True)
     return torch.from_numpy(np.stack([_solved(image, gone) for image, gone in rows]))
 
@@ -53,19 +52,19 @@ def _solved(image: NDArray[np.float64], gone: NDArray[np.bool_]) -> NDArray[np.f
         inside = (
             (row + down >= 0) & (row + down < height) & (column + right >= 0) & (column + right < width)
         ).nonzero()[0]
-        there = (row[inside] + down, column[inside] + right)
+        neighbour = (row[inside] + down, column[inside] + right)
         diagonal[inside] += weight
-        open_, known = gone[there], ~gone[there]
-        matrix[inside[open_], unknown[there][open_]] = -weight
-        right_side[inside[known]] += weight * image[:, there[0][known], there[1][known]].T
+        removed, known = gone[neighbour], ~gone[neighbour]
+        matrix[inside[removed], unknown[neighbour][removed]] = -weight
+        right_side[inside[known]] += weight * image[:, neighbour[0][known], neighbour[1][known]].T
     matrix.setdiag(diagonal)
-    found = image.copy()
-    found[:, gone] = spsolve(matrix.tocsc(), right_side).reshape(len(row), -1).T
-    return found
+    filled = image.copy()
+    filled[:, gone] = spsolve(matrix.tocsc(), right_side).reshape(len(row), -1).T
+    return filled
 
 
 def picture() -> Tensor:
-    """(1, 3, 224, 224) between 0 and 1: noise of all sizes, larger ones stronger."""
+    """(1, 3, 224, 224) between 0 and 1: noise at several scales, stronger at coarser ones."""
     random = torch.Generator().manual_seed(0)
     sizes = (7, 14, 28, 56, 112, SIDE)
     parts = [
@@ -77,16 +76,16 @@ def picture() -> Tensor:
 
 
 def ranks(rough: bool) -> Tensor:
-    """Every pixel's place (224, 224), largest attribution first, in noise or in a coarse map as CAM methods draw it."""
+    """Every pixel's rank (224, 224), largest attribution first, in noise (``rough``) or in a coarse map like CAM's."""
     random = torch.Generator().manual_seed(1)
     level = torch.rand(1, 1, SIDE if rough else 7, SIDE if rough else 7, generator=random)
     level = interpolate(level, (SIDE, SIDE), mode="bilinear", align_corners=False)
-    return places(descending(level.view(1, -1))).view(SIDE, SIDE)
+    return positions(descending_order(level.view(1, -1))).view(SIDE, SIDE)
 
 
-def removals(place: Tensor, ratios: tuple[float, ...], largest_first: bool) -> Tensor:
-    """(ratios, 224, 224)."""
-    order = place if largest_first else SIDE * SIDE - 1 - place
+def removals(rank: Tensor, ratios: tuple[float, ...], largest_first: bool) -> Tensor:
+    """Bool (ratios, 224, 224): the pixels removed at each ratio."""
+    order = rank if largest_first else SIDE * SIDE - 1 - rank
     return among_first(order, torch.tensor([int(SIDE * SIDE * ratio) for ratio in ratios]))
 
 
@@ -99,14 +98,14 @@ class Ratios:
     def rows(self, task: str, repeats: int) -> list[dict[str, Any]]:
         orders = [removals(ranks(rough), self.ratios, first) for rough, first in product((False, True), (False, True))]
         races = [[race(picture(), masks[i : i + 1], repeats) for masks in orders] for i in range(len(self.ratios))]
-        every = Race.mean([one for cell in races for one in cell])
-        which = ", ".join(map(str, self.ratios))
-        statement = f"{SIDE}x{SIDE}x3, one image, smooth and rough maps, both orders, ratios {which}"
-        common = {"task": task, "problem": statement, "repeats": repeats, **every.told()}
-        found = [{**common, **row} for row in every.rows(", mean")]
-        for ratio, cell in zip(self.ratios, map(Race.mean, races), strict=True):
-            found += [{**common, **row} for row in cell.rows(f", {ratio} removed")]
-        return found
+        overall = Race.mean([single for group in races for single in group])
+        ratios = ", ".join(map(str, self.ratios))
+        statement = f"{SIDE}x{SIDE}x3, one image, smooth and rough maps, both orders, ratios {ratios}"
+        common = {"task": task, "problem": statement, "repeats": repeats, **overall.difference_fields()}
+        rows = [{**common, **row} for row in overall.rows(", mean")]
+        for ratio, group in zip(self.ratios, map(Race.mean, races), strict=True):
+            rows += [{**common, **row} for row in group.rows(f", {ratio} removed")]
+        return rows
 
 
 @dataclass(frozen=True)
@@ -117,38 +116,40 @@ class Sweep:
 
     def rows(self, task: str, repeats: int) -> list[dict[str, Any]]:
         masks = removals(ranks(rough=False), self.ratios, largest_first=False)
-        found = race(picture().expand(len(masks), -1, -1, -1), masks, repeats)
+        result = race(picture().expand(len(masks), -1, -1, -1), masks, repeats)
         statement = f"{SIDE}x{SIDE}x3, one image, smooth map, {len(masks)} steps, least relevant pixels removed first"
-        common = {"task": task, "problem": statement, "repeats": repeats, **found.told()}
-        return [{**common, **row} for row in found.rows("")]
+        common = {"task": task, "problem": statement, "repeats": repeats, **result.difference_fields()}
+        return [{**common, **row} for row in result.rows("")]
 
 
 @dataclass(frozen=True)
 class Race:
+    """Time of both sides, and how much their results differ."""
+
     ours: float  # CPU seconds
     theirs: float
     difference: float  # the largest, in parts of the value range of the known pixels of its image
 
     @classmethod
     def mean(cls, races: list[Race]) -> Race:
-        ours, theirs = fmean(one.ours for one in races), fmean(one.theirs for one in races)
-        return cls(ours, theirs, max(one.difference for one in races))
+        ours, theirs = fmean(single.ours for single in races), fmean(single.theirs for single in races)
+        return cls(ours, theirs, max(single.difference for single in races))
 
-    def told(self) -> dict[str, Any]:
+    def difference_fields(self) -> dict[str, Any]:
         note = f"largest difference: {self.difference:.1e} of the value range of the known pixels"
         return {"note": note, "difference": self.difference}
 
     def rows(self, what: str) -> list[dict[str, Any]]:
         sides = ((f"assay{what}", self.ours), (f"{PEER}{what}", self.theirs))
         return [
-            {"who": who, "seconds": one, "figure": f"{1000 * one:,.1f} ms", "ratio": f"{self.theirs / one:.1f}x"}
-            for who, one in sides
+            {"who": who, "seconds": taken, "figure": f"{1000 * taken:,.1f} ms", "ratio": f"{self.theirs / taken:.1f}x"}
+            for who, taken in sides
         ]
 
 
 def race(x: Tensor, removed: Tensor, repeats: int) -> Race:
     """The medians of alternating runs."""
-    impute(x[:1], removed[:1])  # compiled before it is timed
+    impute(x[:1], removed[:1])  # compiles before it is timed
     answers: dict[str, Tensor] = {}
     works: tuple[Callable[[], object], ...] = (
         lambda: answers.update(ours=impute(x, removed)),
@@ -158,5 +159,5 @@ def race(x: Tensor, removed: Tensor, repeats: int) -> Race:
     gone = removed[:, None].expand_as(x)
     low = x.masked_fill(gone, torch.inf).amin(dim=(1, 2, 3))
     high = x.masked_fill(gone, -torch.inf).amax(dim=(1, 2, 3))
-    apart = (answers["ours"] - answers["theirs"]).abs().amax(dim=(1, 2, 3))
-    return Race(median(ours), median(theirs), float((apart / (high - low)).max()))
+    difference = (answers["ours"] - answers["theirs"]).abs().amax(dim=(1, 2, 3))
+    return Race(median(ours), median(theirs), float((difference / (high - low)).max()))

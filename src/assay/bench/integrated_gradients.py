@@ -21,15 +21,15 @@ def problems() -> list[Problem]:
 
 
 def _problem(what: str, query: Query, internal: int | None) -> Problem:
-    """``internal`` is Captum's internal_batch_size, where it is faster with one."""
+    """``internal`` is Captum's internal_batch_size, where it makes Captum faster."""
     captum, name = peer("captum.attr", "captum")
     method, theirs = IntegratedGradients(STEPS, "gauss_legendre"), captum.IntegratedGradients(query.module)
 
     def attribute() -> Tensor:
-        found: Tensor = theirs.attribute(
+        attribution: Tensor = theirs.attribute(
             query.x, query.baseline, target=query.target, n_steps=STEPS, internal_batch_size=internal
         )
-        return found.detach()
+        return attribution.detach()
 
     name += f", internal_batch_size={internal}" if internal else ""
     return Problem(f"{what}, {STEPS} Gauss-Legendre steps", len(query.x), lambda: method(query), attribute, name)

@@ -1,4 +1,4 @@
-"""KernelSHAP against shap: with every coalition both are exact; with fewer, both are estimates."""
+"""KernelSHAP against shap: with all coalitions both are exact; with fewer both estimate."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ import torch
 from assay.bench.bench import Measured
 from assay.bench.extremal_perturbation import resnet_query
 from assay.bench.problems import cifar_query, image_query
+from assay.core.heap import keep_pages, make_room, start_without_cache
 from assay.core.machine import Machine
-from assay.core.pages import keep_pages, make_room, start_without_cache
 from assay.core.query import Query
 from assay.core.setting import Samples
 from assay.core.trial import Scene
@@ -36,7 +36,7 @@ Work = Callable[[Query], object]
 
 
 def problems() -> list[Measured]:
-    """Steps, sets and masks fill a few calls each: the calls are all alike."""
+    """Numbers of steps, sets and masks are such that all calls of a problem have the same size."""
     color, resnet, small = "color_count 224x224", "ResNet-18 224x224", "ResNet-20 32x32"
     pair, one, large = partial(image_query, 224, 2), partial(image_query, 224, 1), partial(resnet_query, 1)
     return [
@@ -60,7 +60,7 @@ def _smoothed(steps: int) -> Smoothed:
 
 
 def _probe(metric: SensitivityN, query: Query) -> object:
-    """What a metric asks a model, whatever the method."""
+    """A metric's probe of the model, which does not depend on a method."""
     samples = Samples(query.x, query.target, None, query.indices)
     return metric.probe(Scene(query.setting, samples, query.question, query.target, query.stream, query.machine))
 
@@ -75,19 +75,19 @@ class Peak:
 
     def rows(self, task: str, repeats: int) -> list[dict[str, Any]]:
         start_without_cache()  # as worker processes do
-        found = [self._run() for _ in range(repeats)]
-        took = max(seconds for _, seconds in found)
-        used = [size for size, _ in found]
+        runs = [self._run() for _ in range(repeats)]
+        took = max(seconds for _, seconds in runs)
+        used = [size for size, _ in runs]
         note = f"{repeats} runs, each in a new process; a run takes {took:,.0f} CPU s"
-        return [{"task": task, "problem": self.statement, "repeats": repeats, "note": note, **told(used)}]
+        return [{"task": task, "problem": self.statement, "repeats": repeats, "note": note, **summary(used)}]
 
     def _run(self) -> tuple[int, float]:
         with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as fresh:
             return fresh.submit(peak, self.query, self.work).result()
 
 
-def told(used: list[int]) -> dict[str, Any]:
-    """Peaks as what is shown, with the verdict."""
+def summary(used: list[int]) -> dict[str, Any]:
+    """What is shown of the peaks, with the verdict."""
     low, high = min(used), max(used)
     beyond = sum(size > BUDGET for size in used)
     verdict = f"BEYOND {_megabytes(BUDGET)} in {beyond}" if beyond else f"within {_megabytes(BUDGET)} in {len(used)}"
@@ -110,19 +110,19 @@ def peak(make: Callable[[], Query], work: Work) -> tuple[int, float]:
     make_room(0)
     before = psutil.Process().memory_info().rss
     with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     start = time.process_time()
     work(query)
     return _highest() - before, time.process_time() - start
 
 
 def _highest() -> int:
-    """The most memory that was resident at a time; where the peak cannot be forgotten, since the process began."""
+    """Peak resident memory in bytes; since the process began, where the peak cannot be reset."""
     status = Path("/proc/self/status")
     if status.exists():
-        found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
-        assert found is not None
-        return int(found[1]) * 1024
+        matched = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
+        assert matched is not None
+        return int(matched[1]) * 1024
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

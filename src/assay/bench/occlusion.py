@@ -1,4 +1,4 @@
-"""Occlusion against Captum at its best setting: the same windows, the same numbers."""
+"""Occlusion against Captum at its fastest setting: the same windows, the same numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def problems() -> list[Problem]:
     theirs = captum.Occlusion(query.module)
 
     def attribute() -> Tensor:
-        found: Tensor = theirs.attribute(
+        attribution: Tensor = theirs.attribute(
             query.x,
             sliding_window_shapes=(3, 5, 5),
             strides=(3, 3, 3),
@@ -25,11 +25,11 @@ def problems() -> list[Problem]:
             target=query.target,
             perturbations_per_eval=PER_CALL,
         )
-        return found.detach().sum(dim=1)
+        return attribution.detach().sum(dim=1)
 
     def ours() -> Tensor:
-        found = method(query)
-        return found.sum(dim=1) if found.dim() == 4 else found * 3
+        attribution = method(query)
+        return attribution.sum(dim=1) if attribution.dim() == 4 else attribution * 3
 
     statement = "color_count 64x64, 4 images, window 5, stride 3"
     return [Problem(statement, 4, ours, attribute, f"{name}, perturbations_per_eval={PER_CALL}")]

@@ -1,4 +1,4 @@
-"""The problems that several benchmarks share."""
+"""Problems that several benchmarks share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from assay.artifacts.asking import pose
+from assay.artifacts.answer import make_query
 from assay.core.errors import AssayError
 from assay.core.features import Columns, Pixels
 from assay.core.machine import Machine
@@ -32,13 +32,13 @@ def mlp_query(rows: int, columns: int = 20) -> Query:
     question = Question("logit", 1.0, "zero", "label")
     setting = Setting(network.eval(), Columns.plain(columns), "table", question, reference=reference)
     samples = Samples(x, torch.arange(rows) % 3, None, tuple(range(rows)))
-    return pose(setting, samples, Question(), Stream("bench"), Machine())
+    return make_query(setting, samples, Question(), Stream("bench"), Machine())
 
 
 def image_query(side: int, images: int) -> Query:
-    """Colour count with the unseen-data effect, as the environment asks it."""
+    """Colour count with the unseen-data effect and the environment's own question."""
     environment = ColorCount(side=side)
-    return pose(
+    return make_query(
         environment.setting(0, {}), environment.sample(range(images), 0), Question(), Stream("bench"), Machine()
     )
 
@@ -52,11 +52,11 @@ def cifar_query(images: int) -> Query:
     question = Question("logit", 1.0, "zero", "label")
     setting = Setting(network.eval().requires_grad_(False), Pixels(3, 32, 32), "image", question)
     samples = Samples(x, torch.arange(images) % 10, None, tuple(range(images)))
-    return pose(setting, samples, Question(), Stream("bench"), Machine())
+    return make_query(setting, samples, Question(), Stream("bench"), Machine())
 
 
 def peer(module: str, package: str) -> tuple[Any, str]:
-    """A peer's module and its name with version; it is an extra, never a requirement."""
+    """A peer's module, and its name with version; peers are an optional dependency."""
     try:
         return import_module(module), f"{package} {version(package)}"
     except ImportError:
@@ -64,7 +64,7 @@ def peer(module: str, package: str) -> tuple[Any, str]:
 
 
 def answers(query: Query) -> Callable[[Any], Any]:
-    """The model as peers that know no torch want it: rows of numbers in, one row of outputs each out."""
+    """The model for peers without torch: a function from an array of rows to an array of outputs."""
 
     def answer(rows: Any) -> Any:
         return query.outputs(torch.as_tensor(rows, dtype=torch.float32)).numpy().astype(float)

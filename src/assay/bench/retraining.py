@@ -1,7 +1,7 @@
 """ROAR's retraining: many networks at once against one after the other, with the same numbers.
 
-Next to both stand the matrix products of the training alone, one network at a time: what is left when all the rest
-costs nothing.
+The matrix products of the training alone, one network at a time, are timed as well: a lower bound if everything else
+cost nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assay.environments.tabular_rule import TabularRule
 
 SHARES = 10  # of the columns, 0 to 9 tenths
 EPOCHS = 2
-ASKED = 256  # rows whose logits are compared
+COMPARED = 256  # rows whose logits are compared
 
 
 def problems() -> list[Measured]:
@@ -31,7 +31,7 @@ def problems() -> list[Measured]:
 
 @dataclass(frozen=True)
 class Retraining:
-    """Models trained per second: one for every share of columns removed. Both sides answer with logits of some rows."""
+    """Models trained per second, one for every share of columns removed. Logits of some rows are compared."""
 
     environment: TabularRule
 
@@ -47,11 +47,11 @@ class Retraining:
 
         def together() -> Tensor:
             models = recipe.train_many(x, reference.label, seeds)
-            return torch.stack([model(rows[:ASKED]) for model, rows in zip(models, x, strict=True)])
+            return torch.stack([model(rows[:COMPARED]) for model, rows in zip(models, x, strict=True)])
 
         def alone() -> Tensor:
             models = [recipe.train(rows, reference.label, seed) for rows, seed in zip(x, seeds, strict=True)]
-            return torch.stack([model(rows[:ASKED]) for model, rows in zip(models, x, strict=True)])
+            return torch.stack([model(rows[:COMPARED]) for model, rows in zip(models, x, strict=True)])
 
         works = (together, alone, _products(widths, len(reference.x), environment.batch, environment.epochs * SHARES))
         ours, theirs, _ = (work() for work in works)
@@ -74,13 +74,13 @@ class Retraining:
 
 
 def _without(x: Tensor, count: int) -> Tensor:
-    found = x.clone()
-    found[:, :count] = x[:, :count].mean(dim=0)
-    return found
+    filled = x.clone()
+    filled[:, :count] = x[:, :count].mean(dim=0)
+    return filled
 
 
 def _products(widths: tuple[int, ...], rows: int, batch: int, epochs: int) -> Callable[[], None]:
-    """Every product of that many epochs: forward, and back to the weights and, but for the first layer, the inputs."""
+    """All products of the epochs: forward, and backward to weights and (except in the first layer) to inputs."""
     sizes = [min(batch, rows - begin) for begin in range(0, rows, batch)]
     steps = {
         size: [_layer(size, *layer, first=not depth) for depth, layer in enumerate(pairwise(widths))] for size in sizes
@@ -89,15 +89,15 @@ def _products(widths: tuple[int, ...], rows: int, batch: int, epochs: int) -> Ca
     def work() -> None:
         for size in sizes * epochs:
             for layer in steps[size]:
-                for left, right, found in layer:
-                    torch.mm(left, right, out=found)
+                for left, right, product in layer:
+                    torch.mm(left, right, out=product)
 
     return work
 
 
 def _layer(rows: int, inputs: int, outputs: int, first: bool) -> list[tuple[Tensor, Tensor, Tensor]]:
-    """Both factors and the place of each product of a step at one layer."""
-    seen, weight, answer = torch.ones(rows, inputs), torch.ones(outputs, inputs), torch.empty(rows, outputs)
-    slope = torch.ones(rows, outputs)
-    found = [(seen, weight.T, answer), (slope.T, seen, torch.empty_like(weight))]
-    return found if first else [*found, (slope, weight, torch.empty_like(seen))]
+    """Both factors and the output tensor of each product of a step at one layer."""
+    x, weight, output = torch.ones(rows, inputs), torch.ones(outputs, inputs), torch.empty(rows, outputs)
+    gradient = torch.ones(rows, outputs)
+    products = [(x, weight.T, output), (gradient.T, x, torch.empty_like(weight))]
+    return products if first else [*products, (gradient, weight, torch.empty_like(x))]

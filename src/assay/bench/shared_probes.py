@@ -1,4 +1,4 @@
-"""Ten methods judged by metrics that ask the model: what they cost beside one, when its answers are asked for once."""
+"""Metrics with a probe: the cost of judging ten methods compared with one, when the probe is computed once."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Shared:
         random = torch.Generator().manual_seed(1)
         trials = [Trial(scene, torch.randn(scene.samples.x.shape, generator=random)) for _ in range(MAPS)]
         self._judge(trials[:1])()  # the first call warms up
-        runs = [[seconds(self._judge(some)) for some in (trials[:1], trials)] for _ in range(repeats)]
+        runs = [[seconds(self._judge(group)) for group in (trials[:1], trials)] for _ in range(repeats)]
         one, ten = (median(column) for column in zip(*runs, strict=True))
         common = {
             "task": task,
@@ -65,14 +65,14 @@ class Shared:
             "repeats": repeats,
             "note": f"ten maps for {ten / one:.2f}x the cost of one; at most {MOST}x is the aim",
         }
-        told = ((f"{MAPS} maps, one probe", ten), ("one map", one))
+        times = ((f"{MAPS} maps, one probe", ten), ("one map", one))
         return [
             {**common, "who": who, "seconds": taken, "figure": f"{taken:,.2f} s", "ratio": f"{taken / one:.2f}x"}
-            for who, taken in told
+            for who, taken in times
         ]
 
     def _judge(self, trials: list[Trial]) -> Callable[[], object]:
-        """The probe once, as a study has it, then every map."""
+        """Compute the probe once, as a study does, then judge every map."""
 
         def work() -> object:
             assert isinstance(self.metric, Probing)

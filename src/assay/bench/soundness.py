@@ -1,4 +1,4 @@
-"""Soundness of a network for small pictures, end to end: with our imputation, and with the published way to impute."""
+"""Soundness of a network for small pictures, end to end: with our imputation and with the published one."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from assay.bench.deletion_curve import SIDE, cifar_scene, noise_map
 from assay.bench.imputation import PEER, reference
 from assay.core.evidence import Score
 from assay.core.trial import Trial
-from assay.kit import impute
+from assay.kit.imputation import impute
 from assay.metrics.soundness import Soundness
 
 IMAGES = 16
 
 
 def problems() -> list[Measured]:
-    return [Both()]
+    return [SoundnessCost()]
 
 
 @dataclass(frozen=True)
-class Both:
-    """CPU seconds of the metric with either imputation, and of the metric on a blank canvas: all the rest."""
+class SoundnessCost:
+    """CPU seconds of the metric with either imputation, and on a zero canvas, without imputation."""
 
     images: int = IMAGES
     metric: Soundness = Soundness()
@@ -42,11 +42,11 @@ class Both:
             lambda: _published(self.metric, trial),
             lambda: _scored(bare, trial),
         )
-        ours, theirs, _ = (work() for work in works)  # compiled before it is timed
+        ours, theirs, _ = (work() for work in works)  # compiles before it is timed
         runs = [[seconds(work) for work in works] for _ in range(repeats)]
         times = [median(column) for column in zip(*runs, strict=True)]
         statement = f"ResNet-20, {self.images} images of {SIDE}x{SIDE}, {self.metric.steps} steps"
-        common = {"task": task, "problem": statement, "repeats": repeats, "note": _apart(ours, theirs)}
+        common = {"task": task, "problem": statement, "repeats": repeats, "note": _difference(ours, theirs)}
         names = ("assay", f"assay with {PEER}", "assay on a blank canvas, without imputation")
         return [
             {**common, "who": who, "seconds": taken, "figure": f"{taken:,.2f} s", "ratio": f"{times[1] / taken:.1f}x"}
@@ -66,8 +66,8 @@ def _published(metric: Soundness, trial: Trial) -> Score:
         return _scored(metric, trial)
 
 
-def _apart(ours: Score, theirs: Score) -> str:
-    """By how much the two disagree: the imputed pixels differ by less than the noise that is added to them."""
+def _difference(ours: Score, theirs: Score) -> str:
+    """How much the two disagree. Their imputed pixels differ by less than the noise added to them."""
     assert ours.at is not None
     assert theirs.at is not None
     accuracy = float(np.abs(np.asarray(ours.at, dtype=np.float64) - np.asarray(theirs.at, dtype=np.float64)).max())

@@ -1,4 +1,4 @@
-"""All contracts of one component, wherever it can be tried."""
+"""Check all contracts of one component, everywhere it can be tried."""
 
 from __future__ import annotations
 
@@ -7,35 +7,36 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from assay.check import environments, ladder, methods, metrics
-from assay.check.environment_case import EnvironmentCase
-from assay.check.fault import Fault, Finding, find
-from assay.check.ladder_case import LadderCase
-from assay.check.method_case import MethodCase
-from assay.check.metric_case import MetricCase
-from assay.check.site import site, sites
-from assay.core.build import build
-from assay.core.foreign import load
-from assay.core.foreign_metrics import ForeignMetric
-from assay.core.registry import card, resolve
+from assay.catalogue.build import build
+from assay.catalogue.registry import card, resolve
+from assay.check.contracts import environments, methods, metrics
+from assay.check.contracts.environment_case import EnvironmentCase
+from assay.check.contracts.fault import Fault, Finding, check_contract
+from assay.check.contracts.method_case import MethodCase
+from assay.check.contracts.metric_case import MetricCase
+from assay.check.instruments.sites import site, sites
+from assay.check.linear import contracts as linear
+from assay.check.linear.linear_case import LinearCase
 from assay.core.spec import Spec
+from assay.foreign.imports import load
+from assay.foreign.metrics import ForeignMetric
 
 CONTRACTS: dict[str, tuple[Any, ...]] = {
     "environments": environments.CONTRACTS,
     "methods": methods.CONTRACTS,
     "metrics": metrics.CONTRACTS,
-    "ladder": ladder.CONTRACTS,
+    "linear": linear.CONTRACTS,  # of metrics, on linear models
 }
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found about a component in one place."""
+    """The findings about a component at one site, on linear models, or of an environment."""
 
     name: str
     findings: tuple[Finding, ...]
-    reason: str = ""  # why the component does not apply there
-    ladder: bool = False  # the place is the ladder of linear models
+    reason: str = ""  # why the component does not apply
+    on_linear_models: bool = False  # True for a metric on linear models
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -45,47 +46,49 @@ class Verdict:
 def check(
     kind: str, spec: Spec, promises: Mapping[str, Any] = MappingProxyType({}), skip: Sequence[str] = ()
 ) -> Iterator[Verdict]:
-    """A verdict for every place where the component is tried, each as soon as it is there.
+    """Yield a verdict for every case of the component.
 
-    ``promises`` of a metric (fields of ``Promises``) replace what it declares; contracts in ``skip`` are left out.
+    ``promises`` of a metric (fields of ``Promises``) replace what it declares; contracts in ``skip`` are not tried.
     """
     for case in cases(kind, spec, promises):
-        contracts = CONTRACTS["ladder" if isinstance(case, LadderCase) else kind]
-        findings = tuple(_left_out(one) if one.__name__ in skip else find(case, one) for one in contracts)
-        yield Verdict(case.name, findings, reason(case), isinstance(case, LadderCase))
+        contracts = CONTRACTS["linear" if isinstance(case, LinearCase) else kind]
+        findings = tuple(
+            _skipped(contract) if contract.__name__ in skip else check_contract(case, contract)
+            for contract in contracts
+        )
+        yield Verdict(case.name, findings, reason_not_applicable(case), isinstance(case, LinearCase))
 
 
-def _left_out(contract: Any) -> Finding:
+def _skipped(contract: Any) -> Finding:
     return Finding(contract.__name__, contract.__doc__.partition("\n")[0], reason="left out with --skip")
 
 
-def names(kind: str) -> tuple[str, ...]:
-    """The contracts of a kind of component."""
-    of_kind = (*CONTRACTS[kind], *(CONTRACTS["ladder"] if kind == "metrics" else ()))
-    return tuple(contract.__name__ for contract in of_kind)
+def contract_names(kind: str) -> tuple[str, ...]:
+    """The names of the contracts of a kind of component."""
+    contracts = (*CONTRACTS[kind], *(CONTRACTS["linear"] if kind == "metrics" else ()))
+    return tuple(contract.__name__ for contract in contracts)
 
 
 def cases(kind: str, spec: Spec, promises: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Any]:
-    """The component in every place: methods and metrics at all tiny sites, metrics on the ladder, an environment alone.
+    """The component's cases: methods and metrics at all sites, metrics also on linear models, an environment by itself.
 
-    Of an environment without parameters the tiny instance is taken. Somebody else's metric with a call of its own knows
-    no sites.
+    An environment without parameters is tried as its tiny instance. A foreign metric is tried on linear models only.
     """
     if kind == "environments":
-        found = load(card(kind, spec.name).target)
-        tiny = not spec.params and hasattr(found, "tiny")
-        yield EnvironmentCase(str(spec), found.tiny() if tiny else build(kind, resolve(kind, spec)))
+        environment = load(card(kind, spec.name).target)
+        tiny = not spec.params and hasattr(environment, "tiny")
+        yield EnvironmentCase(str(spec), environment.tiny() if tiny else build(kind, resolve(kind, spec)))
         return
     component = build(kind, resolve(kind, spec))
-    made = MethodCase if kind == "methods" else MetricCase
+    case_type = MethodCase if kind == "methods" else MetricCase
     if not isinstance(component, ForeignMetric):
-        yield from (made(str(spec), component, site(name)) for name in sites(kind))
+        yield from (case_type(str(spec), component, site(name)) for name in sites(kind))
     if kind == "metrics":
-        yield LadderCase.of(str(spec), component, promises)
+        yield LinearCase.of(str(spec), component, promises)
 
 
-def reason(case: Any) -> str:
-    """Why the component does not apply; empty where it does, and where it stops with an error (a fault says so)."""
+def reason_not_applicable(case: Any) -> str:
+    """Why the component does not apply; empty if it does, and if it raises an error (which is a fault)."""
     try:
         return "" if isinstance(case, EnvironmentCase) else str(case.reason())
     except Exception:

@@ -1,4 +1,4 @@
-"""How far Algorithm 1 of Li et al. (2024) is from soundness as defined, for several ways of adding features."""
+"""Errors of Algorithm 1 of Li et al. (2024), against soundness as defined, for several ways of adding features."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from itertools import combinations_with_replacement
 import torch
 from torch import Tensor
 
-from assay.claims.game_families import Family, arranged, ranks
+from assay.claims.game_families import Family, all_orders, ranks
 from assay.kit.expansion import by_area, by_halves, by_mass, claimed_soundness, levels_reached, one_by_one, share_so_far
-from assay.kit.games import predictive, subset_sums
+from assay.kit.games import is_predictive, subset_sums
 
 LEAST_RISE = 0.01  # of performance, from the paper; in these games the least rise is 1/16 or more, so every rise counts
-START = 0.04  # performance at which the released code begins to call attribution false; the paper has no such start
+START = 0.04  # performance above which the released code calls attribution false; the paper has no such threshold
 ATTRIBUTIONS = range(4)  # values of an attribution
-MOST_CASES = 128  # at a time: few enough to stay in the processor's cache
+MOST_CASES = 128  # at a time, to stay in the processor's cache
 DIGIT = 32  # more than any level of performance
 
 Expansion = Callable[[Tensor, Tensor], Tensor]
@@ -29,7 +29,7 @@ class Variant:
 
     name: str
     ends: Expansion  # where steps end
-    start: float = -1.0  # performance up to which nothing is called false
+    start: float = -1.0  # no attribution is called false up to this performance
 
 
 ONE, TWO = "one feature a step", "two features a step (area)"
@@ -60,12 +60,12 @@ class Errors:
 
 @dataclass(frozen=True)
 class Cases:
-    """Orders in which games are played: performance while features are added one after the other."""
+    """Games with an order of their features: performance while features are added one by one."""
 
     levels: Tensor  # (C, d + 1), whole numbers from 0
     top: Tensor  # (C,) the highest level of the game
     predictive: Tensor  # (C, d) in the order of the attribution
-    count: Tensor  # (C,) how many games look like this
+    count: Tensor  # (C,) number of games that give this case
 
     def parts(self) -> list[Cases]:
         columns = (self.levels, self.top, self.predictive, self.count)
@@ -73,15 +73,15 @@ class Cases:
 
 
 def errors(family: Family) -> list[Errors]:
-    """One row a variant."""
-    found = [(part, attributions(d)) for d in family.sizes for part in cases(family, d).parts()]
-    return [pooled(family, variant, [measured(variant, *pair) for pair in found]) for variant in VARIANTS]
+    """The errors of each variant in a family."""
+    batches = [(part, attributions(d)) for d in family.sizes for part in cases(family, d).parts()]
+    return [summarise(family, variant, [error_sums(variant, *batch) for batch in batches]) for variant in VARIANTS]
 
 
 def attributions(d: int) -> Tensor:
-    """(H, d): every attribution by values 0, ..., 3 in falling order, but for the one that is 0 throughout.
+    """(H, d): every attribution with values 0, ..., 3 in descending order, except the one that is all 0.
 
-    Together with every order of the features this is every attribution by these values, with every order of its ties.
+    With every order of the features, this is every attribution with these values, with every order of its ties.
     """
     rows = combinations_with_replacement(reversed(ATTRIBUTIONS), d)
     return torch.tensor([row for row in rows if any(row)])
@@ -92,13 +92,13 @@ def cases(family: Family, d: int) -> Cases:
     counts: dict[int, int] = {}
     digits = DIGIT ** torch.arange(d + 2)
     prefixes = 2 ** torch.arange(d + 1) - 1
-    for weights in arranged(family.informations(d)):
+    for weights in all_orders(family.informations(d)):
         information = torch.tensor(weights)
         level = ranks(subset_sums(information))
         curves = family.performances(int(level.max()) + 1)[:, [*level[prefixes].tolist(), -1]]
-        keys, found = (curves * digits).sum(dim=1).unique(return_counts=True)
-        mark = int((predictive(information) * 2 ** torch.arange(d)).sum()) * DIGIT ** (d + 2)
-        for key, count in zip(keys.tolist(), found.tolist(), strict=True):
+        keys, repeats = (curves * digits).sum(dim=1).unique(return_counts=True)
+        mark = int((is_predictive(information) * 2 ** torch.arange(d)).sum()) * DIGIT ** (d + 2)
+        for key, count in zip(keys.tolist(), repeats.tolist(), strict=True):
             counts[key + mark] = counts.get(key + mark, 0) + count
     key = torch.tensor(list(counts))
     curves = key[:, None] // digits % DIGIT
@@ -106,22 +106,23 @@ def cases(family: Family, d: int) -> Cases:
     return Cases(curves[:, :-1], curves[:, -1], marks, torch.tensor(list(counts.values())))
 
 
-def measured(variant: Variant, cases: Cases, attribution: Tensor) -> Tensor:
-    """Sums over stops: one, error, size of error, exact, unsound; then steps, runs, and the largest error."""
+def error_sums(variant: Variant, cases: Cases, attribution: Tensor) -> Tensor:
+    """Sums over stops of 1, error, size of error, exact, unsound; sums of steps and runs; the largest error."""
     levels = cases.levels[:, None].expand(-1, len(attribution), -1)  # (C, H, d + 1)
     performance = levels.double() / cases.top.clamp(min=1)[:, None, None]
     ends = variant.ends(performance, attribution)
     claimed = claimed_soundness(performance, attribution, ends, LEAST_RISE, variant.start)
     defined = share_so_far(attribution * cases.predictive[:, None], attribution)
     error = claimed - defined
-    size = torch.where(error.abs() < 1e-12, 0.0, error.abs())  # one minus a share is rounded; true errors are >= 1/24
+    size = torch.where(error.abs() < 1e-12, 0.0, error.abs())  # rounding of 1 - share; true errors are >= 1/24
     stops = (levels_reached(levels, ends) * cases.count[:, None, None]).double()
     sums = [(stops * rows).sum() for rows in (1, error, size, size == 0, defined < 1)]
     steps = (ends.sum(dim=-1) * cases.count[:, None]).sum()
     return torch.stack([*sums, steps, cases.count.sum() * len(attribution), torch.where(stops > 0, size, 0).max()])
 
 
-def pooled(family: Family, variant: Variant, rows: list[Tensor]) -> Errors:
+def summarise(family: Family, variant: Variant, rows: list[Tensor]) -> Errors:
+    """Errors over all rows of ``error_sums``."""
     table = torch.stack(rows)
     stops, bias, mean, exact, unsound, steps, runs = table[:, :-1].sum(dim=0).tolist()
     shares = (bias / stops, mean / stops, float(table[:, -1].max()), exact / stops, unsound / stops)

@@ -21,30 +21,30 @@ def bench(
 
     from assay.bench.bench import measure, tasks
 
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     with Console(stderr=True).status("measuring") as status:
         for name in tasks(task):
             status.update(f"measuring {name}")
             try:
-                found += measure(name, repeats)
+                results += measure(name, repeats)
             except AssayError as error:  # a peer is not installed
                 if task is not None:
                     raise
                 typer.echo(f"skipped {name}: {error}", err=True)
     if as_json:
-        typer.echo(json.dumps(found, indent=2))
+        typer.echo(json.dumps(results, indent=2))
     else:
-        _print(found, repeats)
+        _print(results, repeats)
 
 
-def _print(found: list[dict[str, Any]], repeats: int) -> None:
+def _print(results: list[dict[str, Any]], repeats: int) -> None:
     from rich.console import Console
     from rich.table import Table
 
     console = Console()
     console.print(f"One thread, CPU time, median of {repeats} alternating runs; /s: explanations per second.\n")
-    for problem in dict.fromkeys((row["task"], row["problem"]) for row in found):
-        rows = [row for row in found if (row["task"], row["problem"]) == problem]
+    for problem in dict.fromkeys((row["task"], row["problem"]) for row in results):
+        rows = [row for row in results if (row["task"], row["problem"]) == problem]
         table = Table(box=None, show_header=False, padding=(0, 2))
         for row in rows:
             table.add_row(row["who"], row["figure"], row["ratio"])

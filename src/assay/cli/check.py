@@ -1,4 +1,4 @@
-"""``assay check``: does a component keep the promises that every component of its kind makes?"""
+"""``assay check``: test whether a component keeps the contracts of its kind."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.kinds import kind_of
+from assay.catalogue.registry import KINDS, resolve
+from assay.cli.kind_of import kind_of
 from assay.cli.options import Json
 from assay.core.errors import AssayError, SpecError, suggest
-from assay.core.registry import KINDS, resolve
 from assay.core.spec import Spec
 
 if TYPE_CHECKING:
-    from assay.check.fault import Finding
+    from assay.check.contracts.fault import Finding
     from assay.check.target import Verdict
 
 
@@ -41,102 +41,104 @@ def check(
     from rich.console import Console
 
     from assay.check.certificate import certificate
-    from assay.check.target import check as verdicts
+    from assay.check.target import check as run_contracts
 
     spec = Spec.parse(target)
-    found = _kind(spec, kind)
-    spec = resolve(found, spec) if spec.params else spec
-    promises = _promises(found, higher=higher, ideal=ideal, best=best or None, invariant=invariant, literal=literal)
-    _known_contracts(found, skip or [])
-    told: list[Verdict] = []
+    component_kind = _kind(spec, kind)
+    spec = resolve(component_kind, spec) if spec.params else spec
+    promises = _promises(
+        component_kind, higher=higher, ideal=ideal, best=best or None, invariant=invariant, literal=literal
+    )
+    _check_contract_names(component_kind, skip or [])
+    verdicts: list[Verdict] = []
     with Console(stderr=True).status(f"checking {target}") as status:
-        for verdict in verdicts(found, spec, promises, skip or ()):
-            told.append(verdict)
-            status.update(f"checking {target}: {len(told)} done")
+        for verdict in run_contracts(component_kind, spec, promises, skip or ()):
+            verdicts.append(verdict)
+            status.update(f"checking {target}: {len(verdicts)} done")
     if as_json:
-        typer.echo(json.dumps(certificate(target, found, told), indent=2))
+        typer.echo(json.dumps(certificate(target, component_kind, verdicts), indent=2))
     else:
-        _print(target, found, told)
-    raise typer.Exit(1 if _faulty(told) or all(verdict.reason for verdict in told) else 0)
+        _print(target, component_kind, verdicts)
+    raise typer.Exit(1 if _faulty(verdicts) or all(verdict.reason for verdict in verdicts) else 0)
 
 
-def _promises(kind: str, **given: Any) -> dict[str, Any]:
-    """What the user says about a metric; AssayError where it makes no sense."""
-    from assay.core.foreign import load
-    from assay.core.foreign_metrics import foreign_metric
+def _promises(kind: str, **options: Any) -> dict[str, Any]:
+    """What the user promises about a metric; AssayError if an option is invalid."""
+    from assay.foreign.imports import load
+    from assay.foreign.metrics import foreign_metric
 
-    said = {name: value for name, value in given.items() if value is not None}
-    if said and kind != "metrics":
-        raise AssayError(f"--{', --'.join(said)}: these are about metrics, and this is one of the {kind}.")
-    known = ("scale", "shift", "monotone")
-    for name in said.get("invariant", []):
-        if name not in known:
-            raise AssayError(f"--invariant {name}: choose {', '.join(known)}.{suggest(name, known)}")
-    if "invariant" in said:
-        said["invariant"] = tuple(said["invariant"])
-    if text := said.get("literal"):
-        said["literal"] = foreign_metric(text, load(text), {})
-        if said["literal"] is None:
+    promises = {name: value for name, value in options.items() if value is not None}
+    if promises and kind != "metrics":
+        raise AssayError(f"--{', --'.join(promises)}: only for metrics, and this is one of the {kind}.")
+    invariances = ("scale", "shift", "monotone")
+    for name in promises.get("invariant", []):
+        if name not in invariances:
+            raise AssayError(f"--invariant {name}: choose {', '.join(invariances)}.{suggest(name, invariances)}")
+    if "invariant" in promises:
+        promises["invariant"] = tuple(promises["invariant"])
+    if text := promises.get("literal"):
+        promises["literal"] = foreign_metric(text, load(text), {})
+        if promises["literal"] is None:
             raise SpecError(f"--literal {text}: its call must take model, x, y and a.")
-    return said
+    return promises
 
 
-def _known_contracts(kind: str, skip: list[str]) -> None:
-    from assay.check.target import names
+def _check_contract_names(kind: str, skip: list[str]) -> None:
+    from assay.check.target import contract_names
 
     for name in skip:
-        if name not in names(kind):
-            raise AssayError(f"--skip {name}: there is no such contract.{suggest(name, names(kind))}")
+        if name not in contract_names(kind):
+            raise AssayError(f"--skip {name}: there is no such contract.{suggest(name, contract_names(kind))}")
 
 
-def _kind(spec: Spec, given: str | None) -> str:
-    if given is not None:
-        if given not in KINDS:
-            raise AssayError(f"--kind {given}: choose {', '.join(KINDS)}.{suggest(given, KINDS)}")
-        return given
+def _kind(spec: Spec, kind: str | None) -> str:
+    if kind is not None:
+        if kind not in KINDS:
+            raise AssayError(f"--kind {kind}: choose {', '.join(KINDS)}.{suggest(kind, KINDS)}")
+        return kind
     return kind_of(spec)
 
 
-def _faulty(told: list[Verdict]) -> bool:
-    return any(verdict.faults for verdict in told)
+def _faulty(verdicts: list[Verdict]) -> bool:
+    return any(verdict.faults for verdict in verdicts)
 
 
 def _grouped(finding: Finding) -> dict[str, list[str]]:
-    """Faults that differ in their witness only are one line."""
+    """Witnesses by fault message: faults that differ only in their witness are printed as one line."""
     groups: dict[str, list[str]] = {}
     for fault in finding.faults:
         groups.setdefault(fault.message, []).append(fault.witness)
     return groups
 
 
-def _print(target: str, kind: str, told: list[Verdict]) -> None:
+def _print(target: str, kind: str, verdicts: list[Verdict]) -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    from assay.check.certificate import ours, package
+    from assay.check.certificate import assay_version, package
 
     console = Console()
-    count = len({finding.contract for verdict in told for finding in verdict.findings})
+    count = len({finding.contract for verdict in verdicts for finding in verdict.findings})
     console.print(f"[bold]{escape(target)}[/bold] ({kind[:-1]}), {count} contracts")
-    found = package(Spec.parse(target))
-    theirs = f"{found['name']} {found['version']}, " if found and ":" in target else ""
-    console.print(f"[dim]{theirs}checked by assay {ours()}[/dim]\n", highlight=False)
-    for verdict in told:
+    distribution = package(Spec.parse(target))
+    origin = f"{distribution['name']} {distribution['version']}, " if distribution and ":" in target else ""
+    console.print(f"[dim]{origin}checked by assay {assay_version()}[/dim]\n", highlight=False)
+    for verdict in verdicts:
         if verdict.faults:
-            word = "[red]broken[/red]"
+            status = "[red]broken[/red]"
         else:
-            word = "[dim]does not apply[/dim]" if verdict.reason else "[green]kept[/green]"
-        console.print(f"  {word}  {escape(verdict.name)}  [dim]{escape(verdict.reason)}[/dim]", highlight=False)
+            status = "[dim]does not apply[/dim]" if verdict.reason else "[green]kept[/green]"
+        console.print(f"  {status}  {escape(verdict.name)}  [dim]{escape(verdict.reason)}[/dim]", highlight=False)
         for finding in verdict.findings:
-            _print_finding(finding, one_by_one=verdict.ladder and not verdict.reason)
-    end = "has faults" if _faulty(told) else "keeps every contract"
-    console.print(f"\n{escape(target)} {end}.", highlight=False)
+            _print_finding(finding, one_by_one=verdict.on_linear_models and not verdict.reason)
+    conclusion = "has faults" if _faulty(verdicts) else "keeps every contract"
+    console.print(f"\n{escape(target)} {conclusion}.", highlight=False)
 
 
 def _print_finding(finding: Finding, one_by_one: bool) -> None:
-    """A contract's faults; where contracts are told one by one, also what is kept and what does not apply.
+    """Print a contract's faults; with ``one_by_one`` also whether it is kept or does not apply.
 
-    On the ladder they are: what a metric declares decides which of them apply.
+    The metric contracts on linear models are printed one by one: the metric's declarations decide which of them apply.
     """
     from rich.console import Console
     from rich.markup import escape

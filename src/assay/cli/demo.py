@@ -1,4 +1,4 @@
-"""``assay demo``: the main job on what is built in."""
+"""``assay demo``: run and report a built-in study."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import Json, Workers, worker_count
-from assay.core.machine import Machine
+from assay.core.machine import MEMORY, Resources
 
 
 def demo(
@@ -20,10 +20,10 @@ def demo(
     from assay.cli.run import execute
     from assay.report.page import page
     from assay.store.store import Store
-    from assay.study.shelf import find
+    from assay.study.shipped import find
 
-    run, code = execute(find("demo"), store, worker_count(workers, Machine().memory), Machine(), as_json)
-    written = page(Store.open(store, create=False), store / "report", run)
+    run, code = execute(find("demo"), store, Resources(worker_count(workers, MEMORY)), as_json)
+    path = page(Store.open(store, create=False), store / "report", run)
     if not as_json:
-        typer.echo(f"Report: {written}")
+        typer.echo(f"Report: {path}")
     raise typer.Exit(code)

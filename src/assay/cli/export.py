@@ -1,4 +1,4 @@
-"""``assay export``: the results as a table for other programs."""
+"""``assay export``: write the results as tables for other programs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import Json, StorePath, StudyName
+from assay.cli.stored import records_of
 
 HELP = (
-    "FILE.parquet or .csv: one row per sample, with FILE.scores.* (leaderboard with intervals) and FILE.curves.* "
-    "(mean curves) beside it; .md or .tex: the leaderboard."
+    "FILE.parquet or .csv: one row per sample, with FILE.scores.* (leaderboard with intervals), FILE.pairs.* (tests of "
+    "all pairs of methods) and FILE.curves.* (mean curves) beside it; .md or .tex: the leaderboard."
 )
 
 
@@ -27,9 +28,10 @@ def export(
     from assay.report.runs import latest_run, study_of
     from assay.store.store import Store
 
-    found = Store.open(store, create=False)
-    run = latest_run(found, study)
-    rows = write(found, output, run)
+    with records_of(store):
+        opened_store = Store.open(store, create=False)
+        run = latest_run(opened_store, study)
+        rows = write(opened_store, output, run)
     if as_json:
         typer.echo(json.dumps({"file": str(output), "rows": rows, "study": study_of(run)}))
     else:

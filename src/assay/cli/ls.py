@@ -1,4 +1,4 @@
-"""``assay ls``: what there is."""
+"""``assay ls``: list the catalogue."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.catalogue.registry import KINDS, aliases, card, catalogue
 from assay.cli.options import Json
 from assay.core.errors import AssayError, suggest
-from assay.core.registry import KINDS, aliases, card, catalogue
-from assay.study.shelf import shelf, title
+from assay.study.shipped import shipped_studies, title
 
 LISTS = (*KINDS, "studies")
 
@@ -22,31 +22,31 @@ def ls(
     """List environments, methods, metrics and studies."""
     if what is not None and what not in LISTS:
         raise AssayError(f"cannot list '{what}'.{suggest(what, LISTS)} Known: {', '.join(LISTS)}.")
-    found = {kind: _items(kind) for kind in LISTS if what in (None, kind)}
+    listing = {kind: _items(kind) for kind in LISTS if what in (None, kind)}
     if as_json:
-        typer.echo(json.dumps(found if what is None else found[what], indent=2))
+        typer.echo(json.dumps(listing if what is None else listing[what], indent=2))
     else:
-        _print(found)
+        _print(listing)
 
 
 def _items(kind: str) -> list[dict[str, Any]]:
     if kind == "studies":
-        return [{"name": name, "summary": title(path)} for name, path in shelf().items()]
-    named = [
-        {**card(kind, spec.name).given(spec).to_json(), "name": name, "alias_of": str(spec)}
+        return [{"name": name, "summary": title(path)} for name, path in shipped_studies().items()]
+    alias_items = [
+        {**card(kind, spec.name).with_params(spec).to_json(), "name": name, "alias_of": str(spec)}
         for name, spec in aliases(kind).items()
     ]
     return sorted(
-        [*(found.to_json() for found in catalogue(kind).values()), *named], key=lambda item: str(item["name"])
+        [*(entry.to_json() for entry in catalogue(kind).values()), *alias_items], key=lambda item: str(item["name"])
     )
 
 
-def _print(found: dict[str, list[dict[str, Any]]]) -> None:
+def _print(listing: dict[str, list[dict[str, Any]]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
     console = Console()
-    for kind, items in found.items():
+    for kind, items in listing.items():
         table = Table(title=kind, title_justify="left", box=None, show_header=False, padding=(0, 2))
         for item in items:
             alias = item.get("alias_of")

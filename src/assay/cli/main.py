@@ -1,26 +1,30 @@
-"""The command ``assay``: parsing and printing, nothing else. Each command imports what it needs when it runs."""
+"""The command ``assay``: parsing and printing only. Each command imports what it needs when it runs."""
 
 from __future__ import annotations
 
 import sys
 
 if __name__ == "__main__" and not sys.flags.safe_path:
-    # ``python -m`` has put the current folder first, where a numpy.py beside a downloaded study would be run in place
-    # of numpy. The command ``assay`` starts without it. (``python -P`` also guards what Python imports before this.)
+    # ``python -m`` puts the current folder first on the path, where a numpy.py beside a downloaded study would replace
+    # numpy. The command ``assay`` starts without it. (``python -P`` also protects what Python imports before this.)
     del sys.path[0]
 
+import io
 import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
-from assay.cli import bench, check, demo, evaluate, export, ls, report, run, show
+from assay.cli import bench, check, demo, evaluate, export, ls, report, run, show, store
 from assay.core.errors import AssayError
-from assay.core.pages import keep_pages
+from assay.core.heap import keep_pages
+from assay.core.records import printable
+
+LONGEST = 12_000  # characters of a message
 
 app = typer.Typer(
     help="Test feature-attribution methods, and the metrics that judge them, against known truth.",
@@ -30,23 +34,27 @@ app = typer.Typer(
 )
 
 
-def _command(function: Callable[..., None], loads: bool = False) -> None:
-    """Make a function a command of its name. One that ``loads`` components finds 'module:attr' in the current folder.
+store_app = typer.Typer(help="Look after a store: verify, gc, merge, ls.", no_args_is_help=True)
+app.add_typer(store_app, name="store")
 
-    That folder is looked at last, so that nothing in it takes the place of what is installed.
+
+def _command(function: Callable[..., None], loads: bool = False, group: typer.Typer = app) -> None:
+    """Register a function as the command of its name. With ``loads``, it finds 'module:attr' in the current folder.
+
+    That folder comes last on the path, so that nothing in it replaces an installed package.
     """
 
     @wraps(function)
-    def command(**given: Any) -> None:
+    def command(**arguments: Any) -> None:
         if loads and "" not in sys.path:
-            sys.path.append("")  # spawned workers get it too: multiprocessing hands sys.path on
+            sys.path.append("")  # also for spawned workers: multiprocessing passes sys.path on
         try:
-            function(**given)
-        except KeyboardInterrupt as interrupt:  # here: the framework would say "Aborted" and nothing else
+            function(**arguments)
+        except KeyboardInterrupt as interrupt:  # caught here, because typer would only print "Aborted"
             print(f"assay: {str(interrupt) or 'interrupted.'}", file=sys.stderr)
             raise typer.Exit(130) from None
 
-    app.command(function.__name__)(command)
+    group.command(function.__name__)(command)
 
 
 _command(demo.demo)
@@ -58,25 +66,41 @@ _command(export.export)
 _command(evaluate.evaluate, loads=True)
 _command(check.check, loads=True)
 _command(bench.bench)
+for function in store.COMMANDS:
+    _command(function, group=store_app)
 
 
 def main() -> None:
-    """Exit codes: 0 fine; 1 a test the user asked for failed; 2 a mistake in what was asked; 130 interrupted."""
+    """Exit codes: 0 success; 1 a requested test failed; 2 invalid input; 130 interrupted."""
     keep_pages()
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # a batch system's kill is an interrupt too
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # a batch system's SIGTERM is an interrupt too
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name or a label may have letters that a terminal has not
     try:
         with _safe_path():
             app()
     except AssayError as error:
-        print(f"assay: {error}", file=sys.stderr)
-        sys.exit(2)
+        _refuse(str(error))
+    except OSError as error:
+        name = error.filename2 or error.filename  # of a file that was to be replaced, the second
+        where = f" '{printable(str(name), 200)}'" if name else ""
+        reason = error.strerror or str(error)
+        _refuse(f"the system refuses{where}: {reason}. Check the path, its permissions and the space on the disk.")
+    except MemoryError as error:
+        _refuse(f"there is not enough memory ({error}): give fewer samples, smaller blocks or smaller files.")
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
+def _refuse(message: str) -> NoReturn:
+    print(f"assay: {printable(message, LONGEST)}", file=sys.stderr)
+    sys.exit(2)
+
+
 @contextmanager
 def _safe_path() -> Iterator[None]:
-    """Workers are started by ``python -c``, which looks into the current folder first until it is told otherwise."""
+    """Keep the current folder off the path of workers: they start by ``python -c``, which would put it first."""
     before = os.environ.get("PYTHONSAFEPATH")
     os.environ["PYTHONSAFEPATH"] = "1"
     try:
@@ -84,6 +108,8 @@ def _safe_path() -> Iterator[None]:
     finally:
         if before is None:
             del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 if __name__ == "__main__":

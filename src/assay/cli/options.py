@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import psutil
 import typer
 
 from assay.core.errors import AssayError
-from assay.core.machine import Machine, parse_memory
+from assay.core.machine import Machine, Resources, parse_memory
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text for people.")]
 StorePath = Annotated[Path, typer.Argument(help="A folder that 'assay run' has written.")]
@@ -22,6 +23,18 @@ Timeout = Annotated[
     float | None,
     typer.Option(
         help="Seconds that one block may take; what takes longer is recorded as failed. Default: no limit.",
+    ),
+]
+Engine = Annotated[str, typer.Option(help="local: processes of this machine; dask: a Dask cluster (docs/cluster.md).")]
+Address = Annotated[
+    str,
+    typer.Option(help="Of a Dask scheduler, or its scheduler file. Default: a cluster is started on this machine."),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Print what would be computed, and how long it takes. What has no known time is tried once, and not kept.",
     ),
 ]
 Device = Annotated[str, typer.Option(help="Where models run: cpu, cuda, cuda:1, ...")]
@@ -40,12 +53,12 @@ def machine(device: str, memory: str, threads: int, dtype: str) -> Machine:
         raise AssayError(f"--dtype {dtype}: choose float32 or float64.")
     if threads < 1:
         raise AssayError(f"--threads {threads}: at least 1 is needed.")
-    _sound_device(device)
+    _check_device(device)
     return Machine(device, dtype, parse_memory(memory), threads)
 
 
-def _sound_device(name: str) -> None:
-    """AssayError where no number can be kept there; the processor is always there, and needs no torch to say so."""
+def _check_device(name: str) -> None:
+    """AssayError if torch cannot put a tensor there. The CPU always works, so torch is not imported for it."""
     if name == "cpu":
         return
     import torch
@@ -53,28 +66,48 @@ def _sound_device(name: str) -> None:
     try:
         torch.zeros(1, device=name).item()
     except Exception as error:
-        told = str(error).partition("\n")[0].rstrip(".")
-        raise AssayError(f"--device {name}: torch finds no such device here: {told}.") from error
+        message = str(error).partition("\n")[0].rstrip(".")
+        raise AssayError(f"--device {name}: torch finds no such device here: {message}.") from error
 
 
-def worker_count(given: int | None, memory: int) -> int:
-    """As told; else one per core, but no more than the machine's memory can feed."""
-    if given is None:
+def run_resources(machine: Machine, workers: int | None, timeout: float | None, engine: str, address: str) -> Resources:
+    count = worker_count(workers, machine.memory)
+    return Resources(count, machine, time_limit(timeout, count), cluster_address(engine, address, count))
+
+
+def worker_count(count: int | None, memory: int) -> int:
+    """The given number, or one per core as far as the machine's memory allows."""
+    if count is None:
         return max(1, min(os.cpu_count() or 1, int(psutil.virtual_memory().total) // (2 * memory)))
-    if given < 0:
-        raise AssayError(f"--workers {given}: give 0 (this process) or more.")
-    return given
+    if count < 0:
+        raise AssayError(f"--workers {count}: give 0 (this process) or more.")
+    return count
 
 
-def time_limit(given: float | None, workers: int) -> float | None:
-    """As told, where it can be kept: nobody watches a computation in this process."""
-    if given is None:
+def time_limit(limit: float | None, workers: int) -> float | None:
+    """The checked limit; it needs a worker, because a computation in this process cannot be stopped."""
+    if limit is None:
         return None
-    if not 0 < given < float("inf"):
-        raise AssayError(f"--timeout {given:g}: give seconds above 0, or leave it out for no limit.")
+    if not 0 < limit < float("inf"):
+        raise AssayError(f"--timeout {limit:g}: give seconds above 0, or leave it out for no limit.")
     if workers == 0:
-        raise AssayError(f"--timeout {given:g} needs a worker process that can be stopped: --workers 1 or more.")
-    return given
+        raise AssayError(f"--timeout {limit:g} needs a worker process that can be stopped: --workers 1 or more.")
+    return limit
+
+
+def cluster_address(engine: str, address: str, workers: int) -> str | None:
+    """The address of the Dask cluster, empty to start one here; None computes without Dask."""
+    if engine not in ("local", "dask"):
+        raise AssayError(f"--engine {engine}: choose local or dask.")
+    if engine == "local":
+        if address:
+            raise AssayError(f"--address {address} is for --engine dask.")
+        return None
+    if find_spec("distributed") is None:
+        raise AssayError("--engine dask needs Dask: pip install 'assay-xai[dask]'.")
+    if workers == 0:
+        raise AssayError("--engine dask computes in worker processes: give --workers 1 or more, or leave it out.")
+    return address
 
 
 def seed_list(text: str | None) -> tuple[int, ...] | None:

@@ -1,4 +1,4 @@
-"""Progress of a run on standard error: what is being done, how far it is, how long it will take."""
+"""Progress of a run on standard error: the current kind of work, the count done, the time left."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from assay.cli.course import Course
+from assay.cli.time_left import RunProgress
+from assay.core.machine import Resources
 from assay.core.records import Record
 from assay.execute.plan import Plan
 from assay.execute.run import Watch
-from assay.report.words import seconds
+from assay.report.text import seconds
 from assay.store.store import Store
 
 DOING = {
@@ -28,78 +29,83 @@ DOING = {
     "fit": "fitting",
     "prepared": "preparing",
 }
-SHORT = 5.0  # seconds that need no announcement
-SOON = 3.0  # seconds after which a run says how long it will take, if it has not said so at its start
+SHORT = 5.0  # seconds: shorter runs announce no time
+AGAIN = 1.0  # seconds between two estimates of the time left
+SOON = 3.0  # seconds after which a run announces its time, unless it did so at its start
+LATEST = 10.0  # seconds after which it announces a lower bound, if some kinds of work have no time yet
 
 
 @contextmanager
-def progress(root: Path, workers: int, quiet: bool) -> Iterator[Watch]:
-    """A watcher that says how long the run will take and, unless quiet, draws a bar.
+def progress(root: Path, resources: Resources, quiet: bool) -> Iterator[Watch]:
+    """A watcher that announces how long the run will take and, unless quiet, draws a bar.
 
-    An interrupt leaves with a sentence about what is done and how to go on.
+    An interrupt gets a message that says what is done and how to continue.
     """
-    course, console = Course(workers), Console(stderr=True)
-    speaker = _Speaker(course, lambda text: console.print(text, highlight=False, soft_wrap=True))
-    with _bar(console, quiet, course) as draw:
+    run_progress, console = RunProgress(resources.workers, resources.machine), Console(stderr=True)
+    announcer = _Announcer(run_progress, lambda text: console.print(text, highlight=False, soft_wrap=True))
+    with _bar(console, quiet, run_progress) as draw:
 
         def watch(record: Record | None, plan: Plan) -> None:
             if record is None:
                 store = Store.open(root, create=False)
-                course.begin(plan, store)
+                run_progress.begin(plan, store)
                 store.close()
-                speaker.begin()
+                announcer.begin()
             else:
-                course.note(record)
-                speaker.go_on()
+                run_progress.note(record)
+                announcer.go_on()
             draw(record)
 
         try:
             yield watch
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(course.interrupted(shlex.join(["assay", *sys.argv[1:]]))) from None
+            raise KeyboardInterrupt(run_progress.interrupted(shlex.join(["assay", *sys.argv[1:]]))) from None
         finally:
-            speaker.timer.cancel()
+            announcer.timer.cancel()
 
 
-class _Speaker:
-    """Says once how long a run will take: at once, or as soon as that is known; and after a while that it is not."""
+class _Announcer:
+    """Announces the time of a run once, as soon as it is known; says after ``SOON`` seconds if it is not yet known."""
 
-    def __init__(self, course: Course, say: Callable[[str], None]) -> None:
-        self.course, self.say = course, say
-        self.told = False
-        self.timer = threading.Timer(SOON, self.admit)
+    def __init__(self, run_progress: RunProgress, say: Callable[[str], None]) -> None:
+        self.run_progress, self.say = run_progress, say
+        self.announced = False
+        self.timer = threading.Timer(SOON, self.announce_or_explain)
         self.timer.daemon = True
 
     def begin(self) -> None:
         self.began = time.monotonic()
-        found = self.course.estimate()
-        if found is not None and found.complete:
-            self.tell()
-        elif self.course.left:
+        estimate = self.run_progress.estimate()
+        if estimate is not None and estimate.complete:
+            self.announce()
+        elif self.run_progress.left:
             self.timer.start()
 
     def go_on(self) -> None:
-        if not self.told and time.monotonic() - self.began >= SOON:
-            self.tell()
+        if not self.announced and time.monotonic() - self.began >= SOON:
+            self.announce()
 
-    def tell(self) -> None:
-        found = self.course.estimate()
-        if found is not None and found.seconds + time.monotonic() - self.began >= SHORT:
-            self.told = True
-            about = "About" if found.complete else "At least about"
-            self.say(f"{about} {seconds(found.seconds)} to go: {self.course.how_far()}.")
+    def announce(self) -> None:
+        estimate, passed = self.run_progress.estimate(), time.monotonic() - self.began
+        if estimate is None or not (estimate.complete or passed >= LATEST):
+            return
+        if estimate.seconds + passed >= SHORT:
+            self.announced = True
+            about = "About" if estimate.complete else "At least about"
+            self.say(f"{about} {seconds(estimate.seconds)} to go: {self.run_progress.how_far()}.")
 
-    def admit(self) -> None:
-        """Called when nothing may have come in for a while."""
-        if self.course.estimate() is None:
-            self.say(f"{self.course.how_far()}. How long it takes is not known before the first one is.")
-        elif not self.told:
-            self.tell()
+    def announce_or_explain(self) -> None:
+        """Called by the timer, possibly before any record has come in."""
+        estimate = self.run_progress.estimate()
+        if estimate is None or not estimate.complete:
+            self.say(f"{self.run_progress.how_far()}. The time left is not known yet.")
+        elif not self.announced:
+            self.announce()
 
 
 @contextmanager
-def _bar(console: Console, quiet: bool, course: Course) -> Iterator[Callable[[Record | None], None]]:
-    """What draws the bar after each record."""
+def _bar(console: Console, quiet: bool, run_progress: RunProgress) -> Iterator[Callable[[Record | None], None]]:
+    """A function that updates the bar after each record."""
     if quiet:
         yield lambda record: None
         return
@@ -108,18 +114,22 @@ def _bar(console: Console, quiet: bool, course: Course) -> Iterator[Callable[[Re
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
         TextColumn("{task.fields[trouble]}"),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("planning", total=None, trouble="")
+        task = bar.add_task("planning", total=None, trouble="", left="")
+        estimated = 0.0
 
         def draw(record: Record | None) -> None:
+            nonlocal estimated
             if record is None:
-                bar.update(task, total=sum((course.left or {}).values()), description="starting")
+                bar.update(task, total=run_progress.rest, description="starting")
                 return
-            said = ", ".join(f"{count} {status}" for status, count in sorted(course.trouble.items()))
-            bar.update(task, advance=1, description=DOING.get(record.kind, record.kind), trouble=said)
+            trouble = ", ".join(f"{count} {status}" for status, count in sorted(run_progress.trouble.items()))
+            bar.update(task, advance=1, description=DOING.get(record.kind, record.kind), trouble=trouble)
+            if time.monotonic() - estimated >= AGAIN:
+                estimated, estimate = time.monotonic(), run_progress.estimate()
+                bar.update(task, left=f"{seconds(estimate.seconds)} left" if estimate else "")
 
         yield draw

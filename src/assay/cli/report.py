@@ -1,4 +1,4 @@
-"""``assay report``: a static page that opens from disk."""
+"""``assay report``: write a static page that opens from disk."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import Json, StorePath, StudyName
+from assay.cli.stored import records_of
 
 
 def report(
@@ -24,21 +25,22 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write the report of a store: leaderboards, gallery, skips and failures, provenance."""
-    from assay.report.gallery import figures as draw
     from assay.report.page import page
+    from assay.report.pictures import figures as draw
     from assay.report.runs import latest_run, studies, study_of
-    from assay.report.words import slug
+    from assay.report.text import slug
     from assay.store.store import Store
 
-    found = Store.open(store, create=False)
-    run = latest_run(found, study)
-    written = page(found, output or store / "report" / slug(study or ""), run)
-    drawn = draw(found, figures, run) if figures else []
-    known = studies(found)
+    with records_of(store):
+        opened_store = Store.open(store, create=False)
+        run = latest_run(opened_store, study)
+        page_path = page(opened_store, output or store / "report" / slug(study or ""), run)
+        figure_paths = draw(opened_store, figures, run) if figures else []
+        study_names = studies(opened_store)
     if as_json:
-        told = {"page": str(written), "figures": [str(path) for path in drawn]}
-        typer.echo(json.dumps({**told, "study": study_of(run), "studies": known}))
+        paths = {"page": str(page_path), "figures": [str(path) for path in figure_paths]}
+        typer.echo(json.dumps({**paths, "study": study_of(run), "studies": study_names}))
         return
-    typer.echo("\n".join([f"Report: {written}", *(f"Figure: {path}" for path in drawn)]))
-    if len(known) > 1:
-        typer.echo(f"It shows {study_of(run)}. Studies in this store: {', '.join(known)} (choose with --study).")
+    typer.echo("\n".join([f"Report: {page_path}", *(f"Figure: {path}" for path in figure_paths)]))
+    if len(study_names) > 1:
+        typer.echo(f"It shows {study_of(run)}. Studies in this store: {', '.join(study_names)} (choose with --study).")

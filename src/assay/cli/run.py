@@ -1,31 +1,42 @@
-"""``assay run``: run a study, or what is missing of it."""
+"""``assay run``: run a study, or complete it."""
 
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.options import (
+    Address,
     Device,
+    DryRun,
     Dtype,
+    Engine,
     Json,
     Memory,
     Threads,
     Timeout,
     Workers,
     machine,
+    run_resources,
     seed_list,
-    time_limit,
-    worker_count,
 )
-from assay.core.machine import Machine
+from assay.core.machine import Resources
 from assay.core.records import Record
-from assay.study.shelf import find
+from assay.study.shipped import find
 from assay.study.study import Study
+
+if TYPE_CHECKING:
+    from assay.execute.forecast import Forecast
+
+LARGEST = 5  # components of which a dry run prints the time
 
 
 def run(
@@ -33,11 +44,11 @@ def run(
     store: Annotated[Path | None, typer.Option(help="Where results go. Default: runs/<study>.")] = None,
     workers: Workers = None,
     timeout: Timeout = None,
+    engine: Engine = "local",
+    address: Address = "",
     limit: Annotated[int | None, typer.Option(min=1, help="Evaluate at most this many samples.")] = None,
     seeds: Annotated[str | None, typer.Option(help="Seeds instead of the study's, such as 0,1,2.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be computed, and compute nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     device: Device = "cpu",
     memory: Memory = "1GB",
     threads: Threads = 1,
@@ -45,22 +56,18 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a study. Running it again resumes: nothing that is complete is computed twice."""
-    found = find(study).narrowed(limit, seed_list(seeds))
-    root = store or Path("runs") / found.name
-    options = machine(device, memory, threads, dtype)
-    count = worker_count(workers, options.memory)
-    limited = time_limit(timeout, count)
+    narrowed = find(study).narrowed(limit, seed_list(seeds))
+    root = store or Path("runs") / narrowed.name
+    resources = run_resources(machine(device, memory, threads, dtype), workers, timeout, engine, address)
     if dry_run:
-        forecast(found, root, options, as_json)
+        forecast(narrowed, root, resources, as_json)
     else:
-        _, code = execute(found, root, count, options, as_json, limited)
+        _, code = execute(narrowed, root, resources, as_json)
         raise typer.Exit(code)
 
 
-def execute(
-    study: Study, root: Path, workers: int, options: Machine, as_json: bool, timeout: float | None = None
-) -> tuple[Record, int]:
-    """Run, print, and say how it ended: 0, or 1 when a cell failed or a required method was refuted."""
+def execute(study: Study, root: Path, resources: Resources, as_json: bool) -> tuple[Record, int]:
+    """Run and print; returns the run and the exit code: 1 if a cell failed or a required method was refuted, else 0."""
     from assay.cli.progress import progress
     from assay.cli.tables import print_result, to_json
     from assay.execute.run import run as run_study
@@ -68,43 +75,79 @@ def execute(
     from assay.report.runs import run_named, studies
     from assay.store.store import Store
 
-    with progress(root, workers, quiet=as_json) as watch:
-        finished = run_study(study, root, workers, options, watch, timeout)
+    with progress(root, resources, quiet=as_json) as watch, _prints_on_stderr():
+        finished = run_study(study, root, resources, watch)
     store = Store.open(root, create=False)
-    found = result(store, run_named(store, finished.run))  # not the latest by the clock: that may be another's
+    run_result = result(store, run_named(store, finished.run))  # the latest run by the clock may be another process's
     if as_json:
-        typer.echo(json.dumps({**to_json(found), "store": str(root)}, indent=2))
+        typer.echo(json.dumps({**to_json(run_result), "store": str(root)}, indent=2))
     else:
-        print_result(found)
+        print_result(run_result)
         plan = finished.plan
         typer.echo(f"{plan.trials} blocks of attributions, {plan.reused} of them complete before. Store: {root}")
         which = ["--study", study.name] if len(studies(store)) > 1 else []
         typer.echo(f"Look at it: {shlex.join(['assay', 'report', str(root), *which])}")
-    verdicts = [(test, v) for test in study.faithfulness for v in found.verdicts[test.metric, test.gamma]]
-    failing = {True: ("refuted", "undecided"), False: ("refuted",)}
-    refuted = [v for test, v in verdicts if v.method in test.require and v.outcome in failing[test.strict]]
-    cells = [cell for board in found.boards for line in board.lines for cell in line.cells.values()]
-    nothing = bool(cells) and all(cell.status != "ok" for cell in cells)
-    if nothing and not as_json:
+    verdicts = [
+        (test, verdict) for test in study.faithfulness for verdict in run_result.verdicts[test.metric, test.gamma]
+    ]
+    failing_outcomes = {True: ("refuted", "undecided"), False: ("refuted",)}
+    refuted = [
+        verdict
+        for test, verdict in verdicts
+        if verdict.method in test.require and verdict.outcome in failing_outcomes[test.strict]
+    ]
+    cells = [cell for board in run_result.boards for line in board.lines for cell in line.cells.values()]
+    nothing_scored = bool(cells) and all(cell.status != "ok" for cell in cells)
+    if nothing_scored and not as_json:
         typer.echo("Nothing could be scored: the reasons are above.")
-    return found.run, 1 if found.failed() or refuted or nothing else 0
+    return run_result.run, 1 if run_result.failed() or refuted or nothing_scored else 0
 
 
-def forecast(study: Study, root: Path, options: Machine, as_json: bool) -> None:
-    """What a run would do, and how long it may take as far as the store knows."""
+@contextmanager
+def _prints_on_stderr() -> Iterator[None]:
+    """Standard output is for the result: what components print goes to standard error, also from C and children."""
+    sys.stdout.flush()
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def forecast(study: Study, root: Path, resources: Resources, as_json: bool) -> None:
+    """Print what a run would compute, and its time."""
     from assay.execute.forecast import forecast as estimate
+    from assay.execute.measure import LONGEST, TOTAL
 
-    found = estimate(study, root, options.dtype)
+    def announce(count: int) -> None:
+        limits = f"at most {TOTAL + LONGEST:.0f} s, {LONGEST:.0f} s for one"
+        typer.echo(f"Measuring the time of {count} kinds of work that the store has no times of: {limits}.", err=True)
+
+    with _prints_on_stderr():
+        prediction = estimate(study, root, resources, announce)
     if as_json:
-        typer.echo(json.dumps(found, indent=2))
+        typer.echo(json.dumps(prediction.to_json(), indent=2))
         return
-    jobs = ", ".join(f"{count} {kind}" for kind, count in found["jobs"].items()) or "nothing"
-    typer.echo(
-        f"{study.name}: {found['trials']} blocks of attributions, {found['reused']} complete with all their scores."
-    )
+    plan = prediction.plan
+    jobs = ", ".join(f"{count} {kind}" for kind, count in plan.kinds.items()) or "nothing"
+    typer.echo(f"{study.name}: {plan.trials} blocks of attributions, {plan.reused} complete with all their scores.")
     typer.echo(f"To compute: {jobs}.")
-    if found["seconds"] is None:
-        less = " Try --limit 8 first." if any(entry.samples > 8 for entry in study.environments) else ""
-        typer.echo(f"No time estimate: nothing of this study has been computed yet.{less}")
-    else:
-        typer.echo(f"About {found['seconds']:.0f} s of one core, from the times of what the store already has.")
+    for line in _times(prediction):
+        typer.echo(line)
+
+
+def _times(prediction: Forecast) -> Iterator[str]:
+    from assay.report.text import counted, listed, percent, seconds
+
+    if prediction.seconds is None or prediction.wall is None:
+        yield "No time estimate: nothing could be measured."
+        return
+    about = "About" if prediction.complete else "At least"
+    workers = counted(prediction.workers, "worker")
+    yield f"{about} {seconds(prediction.seconds)} of one core, {seconds(prediction.wall)} with {workers}."
+    shares = [f"{label} {percent(amount / prediction.seconds)}" for _, label, amount in prediction.largest[:LARGEST]]
+    if shares:
+        yield f"Most of it: {listed(shares)}."

@@ -8,13 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli.kinds import kind_of
+from assay.catalogue.cards import REQUIRED, Card, fact_text
+from assay.catalogue.registry import card, expand_alias, resolve
+from assay.cli.kind_of import kind_of
 from assay.cli.options import Json
-from assay.cli.studies import named_study, show_study
-from assay.core.cards import REQUIRED, Card, told
-from assay.core.registry import card, expanded, resolve
+from assay.cli.show_study import named_study, show_study
+from assay.core.errors import AssayError, SpecError
 from assay.core.spec import Spec
-from assay.study.shelf import shelf
+from assay.foreign.imports import without_imports
+from assay.study.shipped import shipped_studies
 
 
 def show(
@@ -23,89 +25,98 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a component's card and parameters, the layers of a designed network, or what a study runs."""
-    if study := named_study(name):
-        show_study(study, as_json)
-        return
-    found, spec = _find(Spec.parse(name))
-    audited = _audit(spec, seed) if found.kind == "environments" else None
+    with without_imports():  # a study may be looked at before its code is trusted
+        if study := named_study(name):
+            show_study(study, as_json)
+            return
+    component_card, spec = _find(Spec.parse(name))
+    network = _audit(spec, seed) if component_card.kind == "environments" else None
     if as_json:
-        typer.echo(json.dumps({**found.to_json(), "spec": str(spec), "network": audited}, indent=2))
+        typer.echo(json.dumps({**component_card.to_json(), "spec": str(spec), "network": network}, indent=2))
     else:
-        _print(found, spec, audited)
+        _print(component_card, spec, network)
 
 
 def _find(spec: Spec) -> tuple[Card, Spec]:
-    kind = kind_of(spec, also=shelf())
-    spec = expanded(kind, spec)
-    found = card(kind, spec.name)
-    if not spec.params and any(param.default == REQUIRED for param in found.params):
-        return found, spec
+    kind = kind_of(spec, also=shipped_studies())
+    spec = expand_alias(kind, spec)
+    component_card = card(kind, spec.name)
+    if not spec.params and any(param.default == REQUIRED for param in component_card.params):
+        return component_card, spec
     spec = resolve(kind, spec)
-    return found.given(spec), spec
+    return component_card.with_params(spec), spec
 
 
 def _audit(spec: Spec, seed: int) -> dict[str, Any] | None:
-    from assay.core.build import build
+    from assay.catalogue.build import build
+    from assay.foreign.inputs import one_line
 
-    needed = [param.name for param in card("environments", spec.name).params if param.default == REQUIRED]
-    if any(name not in dict(spec.params) for name in needed):
+    required = [param.name for param in card("environments", spec.name).params if param.default == REQUIRED]
+    if any(name not in dict(spec.params) for name in required):
         return None
-    environment = build("environments", spec)
-    if not callable(getattr(environment, "network", None)):
-        return None  # trained, or somebody else's: only designed networks are made here
-    from assay.craft.audit import audit
+    try:
+        environment = build("environments", spec)
+        if not callable(getattr(environment, "network", None)):
+            return None  # trained or foreign: only designed networks are built here
+        from assay.craft.audit import audit
 
-    shape = environment.sample([0], 0).x.shape[1:]
-    found = audit(environment.network(seed), tuple(shape))
+        shape = environment.sample([0], 0).x.shape[1:]
+        layer_audit = audit(environment.network(seed), tuple(shape))
+    except AssayError:
+        raise
+    except Exception as error:  # values that no network has, or more memory than there is
+        raise SpecError(f"{spec} cannot be built: {one_line(error)}.") from error
     rows = [
         {"name": row.name, "kind": row.kind, "output": list(row.shape), "parameters": row.parameters}
-        for row in found.rows
+        for row in layer_audit.rows
     ]
-    return {"layers": found.layers, "parameters": found.parameters, "rows": rows}
+    return {"layers": layer_audit.layers, "parameters": layer_audit.parameters, "rows": rows}
 
 
-def _print(found: Card, spec: Spec, audited: dict[str, Any] | None) -> None:
+def _print(component_card: Card, spec: Spec, network: dict[str, Any] | None) -> None:
     from rich.console import Console
     from rich.table import Table
 
     console = Console()
-    console.print(f"[bold]{found.name}[/bold]  ({found.kind[:-1]}, {found.target})\n")
-    console.print(found.doc, highlight=False)
-    for name, text in _facts(found):
+    console.print(f"[bold]{component_card.name}[/bold]  ({component_card.kind[:-1]}, {component_card.target})\n")
+    console.print(component_card.doc, highlight=False)
+    for name, text in _facts(component_card):
         console.print(f"[dim]{name.replace('_', ' ')}:[/dim] {text}", highlight=False)
-    if found.params:
+    if component_card.params:
         table = Table("parameter", "value", "type", "", title="parameters", title_justify="left", box=None)
-        for param in found.params:
-            given = spec.get(param.name, param.default)
-            value = "(needed)" if given == REQUIRED else str(given)
+        for param in component_card.params:
+            setting = spec.get(param.name, param.default)
+            value = "(needed)" if setting == REQUIRED else str(setting)
             table.add_row(param.name, value, param.annotation, param.note)
         console.print()
         console.print(table)
-    if audited:
-        _print_layers(console, audited)
+    if network:
+        _print_layers(console, network)
 
 
-def _facts(found: Card) -> Iterator[tuple[str, str]]:
-    """A card's facts in words; what other parameters change comes last, a line each."""
-    for name, value in found.facts:
+def _facts(component_card: Card) -> Iterator[tuple[str, str]]:
+    """A card's facts as text; facts that other parameters change come last, one line each."""
+    for name, value in component_card.facts:
         if name not in ("varies", "aliases"):
-            yield name, told(value)
-    for alias, parameter, value in found.fact("aliases", ()):
+            yield name, fact_text(value)
+    for alias, parameter, value in component_card.fact("aliases", ()):
         yield "alias", f"{alias}, for {parameter}={value!r}"
-    for parameter, value, change in found.fact("varies", ()):
-        other = (
-            {name.replace("_", " "): told(fact) for name, fact in change.items()} if isinstance(change, dict) else {}
+    for parameter, value, change in component_card.fact("varies", ()):
+        changed_facts = (
+            {name.replace("_", " "): fact_text(fact) for name, fact in change.items()}
+            if isinstance(change, dict)
+            else {}
         )
-        text = "; ".join(f"{name}: {fact}" for name, fact in other.items()) or f"does not keep '{change}'"
+        text = "; ".join(f"{name}: {fact}" for name, fact in changed_facts.items()) or f"does not keep '{change}'"
         yield f"with {parameter}={value!r}", text
 
 
-def _print_layers(console: Any, audited: dict[str, Any]) -> None:
+def _print_layers(console: Any, network: dict[str, Any]) -> None:
     from rich.table import Table
 
     table = Table("module", "kind", "output", "parameters", title="network", title_justify="left", box=None)
-    for row in audited["rows"]:
+    for row in network["rows"]:
         table.add_row(row["name"], row["kind"], "x".join(map(str, row["output"])), f"{row['parameters']:,}")
     console.print()
     console.print(table)
-    console.print(f"\n[bold]{audited['layers']} layers, {audited['parameters']:,} parameters[/bold]")
+    console.print(f"\n[bold]{network['layers']} layers, {network['parameters']:,} parameters[/bold]")

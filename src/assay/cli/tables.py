@@ -1,9 +1,9 @@
-"""Printing boards and verdicts on a terminal."""
+"""Print boards and verdicts on a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import Console
@@ -11,12 +11,21 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from assay.report.board import Board, Cell, Result, arrow
-from assay.report.trouble import outcomes, sorted_out
-from assay.report.unbeaten import unbeaten
-from assay.report.words import share, spread
+from assay.report.board import Board, Line, Result, arrow
+from assay.report.controls import unbeaten_controls
+from assay.report.missing import grouped_by_reason, outcomes
+from assay.report.text import Markup, percent, score_text
+from assay.stats.comparison import Comparison
 
 HEAD = 14  # characters of a heading that stay on one line
+RICH = Markup(
+    value=lambda text: f"[not bold]{text}[/]",
+    best=lambda text: f"[bold]{text}[/]",
+    interval=lambda text: f"[dim]{escape(text)}[/dim]",
+    count=lambda text: f"[yellow]{text}[/yellow]",
+    missing=lambda text: f"[dim]{text}[/dim]",
+    short=True,
+)
 
 
 def print_result(result: Result, console: Console | None = None) -> None:
@@ -25,53 +34,55 @@ def print_result(result: Result, console: Console | None = None) -> None:
         if board.metrics:
             for table in _tables(result, board, console.width):
                 console.print(table)
-            _print_said(board, console)
+            _print_remarks(board, console)
             for metric, value in board.ceilings().items():
-                told = f"truth has ties, so a map without ties reaches at most {value:.3f}"
-                console.print(f" [dim]{escape(metric)}: {told}[/dim]", highlight=False)
+                ceiling_note = f"the truth has ties, so a map without ties reaches at most {value:.3f}"
+                console.print(f" [dim]{escape(metric)}: {ceiling_note}[/dim]", highlight=False)
             for note in board.notes():
                 console.print(f" [dim]{escape(note)}[/dim]", highlight=False)
-            for behind in unbeaten(result.run, board):
-                console.print(f" [yellow]{escape(str(behind))}[/yellow]", highlight=False)
+            for unbeaten in unbeaten_controls(result.run, board):
+                console.print(f" [yellow]{escape(str(unbeaten))}[/yellow]", highlight=False)
         else:
             console.print(f"[bold]{escape(board.environment)}[/bold]: no metric of this study is meant for it.")
         console.print()
     for (metric, gamma), verdicts in result.verdicts.items():
         console.print(f"[bold]Faithfulness test[/bold] on {escape(metric)} at gamma = {gamma:g}")
-        for found in verdicts:
-            console.print(f"  {escape(found.method)}: {escape(found.brief())}", highlight=False)
-        if any(found.by_value for found in verdicts):
+        for verdict in verdicts:
+            console.print(f"  {escape(verdict.method)}: {escape(verdict.brief())}", highlight=False)
+        if any(verdict.by_value for verdict in verdicts):
             console.print("  [dim]Where no interval over three draws or more is given, the value alone decides.[/dim]")
         console.print()
+    if result.mixed:
+        console.print(f"[yellow]{escape(result.mixed)}[/yellow]", highlight=False)
     _print_trouble(result, console)
 
 
-def _print_said(board: Board, console: Console) -> None:
-    """Gaps that are too large, and what methods noted."""
+def _print_remarks(board: Board, console: Console) -> None:
+    """Print large gaps and the methods' notes."""
     for line in board.lines:
-        said = line.said
-        told = [f"[yellow]gap {share(said.gap or 0)}[/yellow], {escape(said.mark)}"] if said.mark else []
-        if told or said.notes:
-            words = "; ".join([*told, *map(escape, said.notes)])
-            console.print(f" {escape(line.method)}: {words}", highlight=False)
+        remarks = line.remarks
+        gap = [f"[yellow]gap {percent(remarks.gap or 0)}[/yellow], {escape(remarks.mark)}"] if remarks.mark else []
+        if gap or remarks.notes:
+            text = "; ".join([*gap, *map(escape, remarks.notes)])
+            console.print(f" {escape(line.method)}: {text}", highlight=False)
 
 
 def _console() -> Console:
-    """As wide as the terminal; a file or a pipe has no width, so it gets enough."""
+    """A console as wide as the terminal; a file or a pipe has no width and gets 200 characters."""
     console = Console()
     return console if console.is_terminal else Console(width=200)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A heading and its cells, as Rich reads them."""
+    """A heading and its cells, in Rich markup."""
 
     head: str
     cells: tuple[str, ...]
 
     @property
     def least(self) -> int:
-        """Width at which no cell is cut; a longer heading is folded."""
+        """The smallest width at which no cell is cut; a longer heading is folded."""
         return max(_width(cell) for cell in (*self.cells, self.head[:HEAD]))
 
     @property
@@ -80,20 +91,20 @@ class Column:
 
 
 def _tables(result: Result, board: Board, width: int) -> Iterator[Table]:
-    """The board, in as many tables as it takes to show every number."""
+    """The board in as many tables as are needed to show every number."""
     methods, *others = _columns(result, board)
-    gaps = [_gaps(board)] if board.promising else []  # beside every score, so in each of the tables
+    gaps = [_gaps(board)] if board.has_promises else []  # in each of the tables, beside the scores
     fits = sum(column.best + 2 for column in (methods, *gaps, *others)) <= width
-    names = methods.best if fits else min(methods.best, width // 3)  # long ones are folded
-    room = width - names - 2 - sum(column.least + 2 for column in gaps)
+    method_width = methods.best if fits else min(methods.best, width // 3)  # long ones are folded
+    score_width = width - method_width - 2 - sum(column.least + 2 for column in gaps)
     title = f"[bold]{escape(board.environment)}[/bold]"
-    for columns in [others] if fits else _groups(others, room):
+    for columns in [others] if fits else _groups(others, score_width):
         columns = [*gaps, *columns]
         table = Table(title=title, title_justify="left", box=None, padding=(0, 1), caption_justify="left")
-        table.add_column(methods.head, width=names, overflow="fold")
+        table.add_column(methods.head, width=method_width, overflow="fold")
         for column in columns:
-            wide = column.best if fits else column.least
-            table.add_column(column.head, justify="right", width=wide, overflow="fold")
+            width_used = column.best if fits else column.least
+            table.add_column(column.head, justify="right", width=width_used, overflow="fold")
         for cells in zip(methods.cells, *(column.cells for column in columns), strict=True):
             table.add_row(*cells)
         yield table
@@ -101,26 +112,32 @@ def _tables(result: Result, board: Board, width: int) -> Iterator[Table]:
 
 
 def _gaps(board: Board) -> Column:
-    """How far attributions are from adding up to what their method promises."""
-    shown = ((line.said.gap, "[yellow]!" if line.said.mark else "") for line in board.lines)
-    return Column("gap", tuple("" if gap is None else f"{mark}{share(gap)}" for gap, mark in shown))
+    """The gap between the attributions' sum and what their method promises."""
+    shown = ((line.remarks.gap, "[yellow]!" if line.remarks.mark else "") for line in board.lines)
+    return Column("gap", tuple("" if gap is None else f"{mark}{percent(gap)}" for gap, mark in shown))
 
 
 def _columns(result: Result, board: Board) -> list[Column]:
-    found = [Column("method", tuple(escape(line.method) for line in board.lines))]
+    columns = [Column("method", tuple(escape(line.method) for line in board.lines))]
     for metric in board.metrics:
-        best = min(_ranks(board, metric), default=None)
-        cells = tuple(_text(line.cells[metric], best) for line in board.lines)
-        found.append(Column(f"{escape(metric)} {arrow(result.run, metric)}".strip(), cells))
+        letters = board.letters(metric)
+        cells = tuple(_score(board, metric, line, letters.get(line.method, "")) for line in board.lines)
+        columns.append(Column(f"{escape(metric)} {arrow(result.run, metric)}".strip(), cells))
     ranks = ("" if line.mean_rank is None else f"{line.mean_rank:.1f}" for line in board.lines)
-    return [*found, Column("mean rank", tuple(ranks))]
+    return [*columns, Column("mean rank", tuple(ranks))]
+
+
+def _score(board: Board, metric: str, line: Line, letters: str) -> str:
+    """A score after its letters, so that numbers stand below each other."""
+    text = score_text(line.cells[metric], board.is_best(metric, line.cells[metric]), RICH)
+    return f"[cyan]{letters}[/cyan] {text}" if letters else text
 
 
 def _groups(columns: Sequence[Column], width: int) -> list[list[Column]]:
-    """Neighbours that fit side by side; one at least."""
+    """Groups of neighbouring columns that fit side by side, at least one in each."""
     groups: list[list[Column]] = [[]]
     for column in columns:
-        if groups[-1] and sum(one.least + 2 for one in (*groups[-1], column)) > width:
+        if groups[-1] and sum(member.least + 2 for member in (*groups[-1], column)) > width:
             groups.append([])
         groups[-1].append(column)
     return groups
@@ -130,25 +147,8 @@ def _width(text: str) -> int:
     return Text.from_markup(text).cell_len
 
 
-def _ranks(board: Board, metric: str) -> list[float]:
-    ranks = (line.cells[metric].rank for line in board.lines)
-    return [rank for rank in ranks if rank is not None]
-
-
-def _text(cell: Cell, best_rank: float | None) -> str:
-    if cell.status != "ok" or cell.value is None:
-        return f"[dim]{'undefined' if cell.status == 'ok' else cell.status}[/dim]"
-    best = "[bold]" if cell.rank is not None and cell.rank == best_rank else "[not bold]"
-    text = f"{best}{cell.value:.3f}[/]"
-    if told := spread(cell, short=True):
-        text += f" [dim]{escape(told)}[/dim]"
-    if cell.defined < cell.count:
-        text += f" [yellow]{cell.defined}/{cell.count}[/yellow]"
-    return text
-
-
 def _print_trouble(result: Result, console: Console) -> None:
-    for group in sorted_out(outcomes(result)):
+    for group in grouped_by_reason(outcomes(result)):
         style = "red" if group.status == "failed" else "dim"
         console.print(f"[{style}]{group.status}[/]: {escape(str(group))}", highlight=False)
 
@@ -160,13 +160,14 @@ def to_json(result: Result) -> dict[str, Any]:
         "boards": [
             {
                 "environment": board.environment,
+                "comparisons": {metric: _comparison_json(found) for metric, found in board.comparisons.items()},
                 "methods": [
                     {
                         "method": line.method,
                         "mean_rank": line.mean_rank,
-                        "gap": line.said.gap,
-                        "gap_mark": line.said.mark,
-                        "notes": list(line.said.notes),
+                        "gap": line.remarks.gap,
+                        "gap_mark": line.remarks.mark,
+                        "notes": list(line.remarks.notes),
                         "metrics": {metric: cell.__dict__ for metric, cell in line.cells.items()},
                     }
                     for line in board.lines
@@ -174,33 +175,42 @@ def to_json(result: Result) -> dict[str, Any]:
             }
             for board in result.boards
         ],
-        "faithfulness": {metric: _tested(result, metric) for metric, _ in result.verdicts},
+        "faithfulness": {metric: _verdicts_json(result, metric) for metric, _ in result.verdicts},
         "failed": len(result.failed()),
         "skipped": len(result.skipped()),
+        "mixed": result.mixed,
     }
 
 
-def _tested(result: Result, metric: str) -> list[dict[str, Any]]:
+def _comparison_json(comparison: Comparison) -> dict[str, Any]:
+    return {
+        **asdict(comparison),
+        "units_needed": comparison.units_needed,
+        "pairs": [{**asdict(pair), "separated": pair.separated} for pair in comparison.pairs],
+    }
+
+
+def _verdicts_json(result: Result, metric: str) -> list[dict[str, Any]]:
     return [
         {
-            "method": found.method,
+            "method": verdict.method,
             "gamma": gamma,
-            "outcome": found.outcome,
-            "refuted_by": list(found.refuted_by),
+            "outcome": verdict.outcome,
+            "refuted_by": list(verdict.refuted_by),
             "checks": [
                 {
-                    "environment": one.environment,
-                    **one.check.to_json(),
-                    "value": one.value,
-                    "outcome": one.outcome,
-                    "draws_below": list(one.draws_below),
+                    "environment": measured.environment,
+                    **measured.check.to_json(),
+                    "value": measured.value,
+                    "outcome": measured.outcome,
+                    "draws_below": list(measured.draws_below),
                 }
-                for one in found.found
+                for measured in verdict.measured
             ],
-            "by_value": found.by_value,
-            "verdict": str(found),
+            "by_value": verdict.by_value,
+            "verdict": str(verdict),
         }
-        for (tested, gamma), verdicts in result.verdicts.items()
-        if tested == metric
-        for found in verdicts
+        for (tested_metric, gamma), verdicts in result.verdicts.items()
+        if tested_metric == metric
+        for verdict in verdicts
     ]

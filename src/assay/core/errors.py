@@ -1,13 +1,18 @@
-"""What can go wrong, said so that a reader knows what to do next."""
+"""Exceptions; every message says what is wrong and what to do next."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from assay.core.records import printable
+
+MOST_PROBLEMS = 20  # that a message lists
+LONGEST_PROBLEM = 500  # characters
+
 
 class AssayError(Exception):
-    """A mistake in what was asked: the command line prints it and exits with 2."""
+    """A user's mistake. The command line prints the message and exits with code 2."""
 
 
 class SpecError(AssayError):
@@ -15,14 +20,16 @@ class SpecError(AssayError):
 
 
 class StudyError(AssayError):
-    """Everything that is wrong with a study file, listed at once."""
+    """All problems of a study file, listed at once."""
 
-    def __init__(self, where: str, problems: Iterable[str]) -> None:
+    def __init__(self, source: str, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
         count = len(self.problems)
-        lines = "\n".join(f"  - {problem}" for problem in self.problems)
+        listed = [printable(problem, LONGEST_PROBLEM) for problem in self.problems[:MOST_PROBLEMS]]
+        listed += [f"and {count - MOST_PROBLEMS} more"] if count > MOST_PROBLEMS else []
+        lines = "\n".join(f"  - {problem}" for problem in listed)
         noun = "problem" if count == 1 else "problems"
-        super().__init__(f"{where}: {count} {noun}\n{lines}")
+        super().__init__(f"{source}: {count} {noun}\n{lines}")
 
 
 class StoreError(AssayError):
@@ -30,15 +37,17 @@ class StoreError(AssayError):
 
 
 class NotApplicable(Exception):
-    """An answer, not an accident: this component does not fit this setting, and why."""
+    """The component does not apply to this setting; the message says why. An answer, not a failure."""
 
 
 class BadAttribution(Exception):
     """A method returned something that is not an attribution of its input."""
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
-    """``" Did you mean 'x'?"`` or the empty string; a name in a folder is meant by its last part, too."""
-    names = list(known)
-    close = [one for one in names if one.endswith(f"/{name}")] or get_close_matches(name, names, n=1, cutoff=0.6)
+def suggest(name: str, candidates: Iterable[str]) -> str:
+    """``" Did you mean 'x'?"``, or the empty string. The last part of ``folder/name`` matches, too."""
+    if len(name) > 100:  # a comparison takes time
+        return ""
+    names = list(candidates)
+    close = [full for full in names if full.endswith(f"/{name}")] or get_close_matches(name, names, n=1, cutoff=0.6)
     return f" Did you mean '{close[0]}'?" if close else ""

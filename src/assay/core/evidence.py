@@ -1,4 +1,4 @@
-"""Evidence and scores: what a metric found per sample, and what it says about a set of samples. Torch-free."""
+"""Evidence, a metric's rows per sample, and scores, its values for a set of samples. Torch-free."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Array = npt.NDArray[np.generic]
 class Evidence:
     """Arrays with one row per sample; blocks of samples merge by concatenation.
 
-    ``value`` is the per-sample score where there is one; ``defined`` tells where it means something (a value that is
-    not defined is 0 and never averaged); other rows belong to the metric. ``axis`` is what a curve is drawn over.
+    ``value`` is the score per sample, if there is one. ``defined`` is True where it means something; an undefined value
+    is 0 and never averaged. Other rows belong to the metric. ``axis`` is what a curve is drawn over.
     """
 
     rows: Mapping[str, Array]
@@ -33,7 +33,7 @@ class Evidence:
         return self.rows["defined"].astype(bool) if "defined" in self.rows else np.ones(len(self), dtype=bool)
 
     def take(self, index: npt.NDArray[np.int64] | slice) -> Evidence:
-        """The evidence about some of the samples, or about a resample of them."""
+        """The evidence about a subset or a resample of the samples."""
         return Evidence({name: rows[index] for name, rows in self.rows.items()}, self.axis)
 
     def to_arrays(self) -> dict[str, Array]:
@@ -47,7 +47,7 @@ class Evidence:
 
 
 def merge(blocks: Sequence[Evidence]) -> Evidence:
-    """Blocks of samples, one after the other."""
+    """Concatenate the evidence of consecutive blocks of samples."""
     names = blocks[0].rows
     for block in blocks:
         if any(
@@ -60,21 +60,21 @@ def merge(blocks: Sequence[Evidence]) -> Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """What a metric says about a set of samples; ``value`` is None when it is defined on none of them."""
+    """A metric's value for a set of samples; ``value`` is None when it is defined on none of them."""
 
     value: float | None
     count: int  # samples
-    defined: int  # samples that the value rests on
+    defined: int  # samples on which the value is defined
     curve: Array | None = None
-    curve_defined: npt.NDArray[np.bool_] | None = None  # where some sample defines the curve; None: everywhere
-    at: Array | None = None  # what the curve is drawn over, where the samples decide it; None: the evidence's axis
+    curve_defined: npt.NDArray[np.bool_] | None = None  # where at least one sample defines the curve; None: everywhere
+    at: Array | None = None  # what the curve is drawn over, if it depends on the samples; None: the evidence's axis
 
 
 Reduce = Callable[[Evidence], Score]
 
 
 def mean_score(evidence: Evidence) -> Score:
-    """The mean over the samples on which the value is defined; curves likewise."""
+    """The mean value, and the mean curve, over the samples on which the value is defined."""
     defined = evidence.defined
     count = int(defined.sum())
     if count == 0:

@@ -1,7 +1,8 @@
 """Features: what an attribution is about.
 
-The model reads entries, people ask about features: a pixel is its channels, a column is its one-hot block, a token is
-its embedding. ``pool`` adds entries up per feature, ``expand`` hands a number per feature back to its entries.
+The model reads entries; an attribution is about features. The entries of a pixel are its channels, of a column its
+one-hot block, of a token its embedding. ``pool`` sums entries per feature, ``expand`` copies a feature's number to its
+entries.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ class Features(Protocol):
         """(*K, *entries) -> (*K, *shape), summed per feature."""
 
     def expand(self, per_feature: Tensor) -> Tensor:
-        """(*K, *shape) -> (*K, *entries), each entry gets its feature's number (a view where possible)."""
+        """(*K, *shape) -> (*K, *entries), each entry gets the number of its feature (a view where possible)."""
 
 
 @dataclass(frozen=True)
 class Pixels:
-    """A pixel is all channels at one place."""
+    """A pixel is all channels at one position."""
 
     channels: int
     height: int

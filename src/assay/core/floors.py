@@ -1,21 +1,21 @@
-"""Floors: what the faithfulness test holds a method to."""
+"""Floors of the faithfulness test: the values below which a metric refutes a method."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Rule = Literal["interval", "point"]  # what decides: the whole interval, or the value alone
+Rule = Literal["interval", "point"]  # what is compared with the floor: the whole interval, or the value alone
 RULES: tuple[Rule, ...] = ("interval", "point")
 
 
 @dataclass(frozen=True)
 class Check:
-    """A floor under one metric."""
+    """A metric with its floor."""
 
-    metric: str  # its label
+    metric: str  # label of the metric
     floor: float
-    sign: str = ""  # of the truth it looks at: overall, positive, negative, agreement; empty: it has none
+    sign: str = ""  # the metric's sign of the truth: overall, positive, negative, agreement; empty: it has none
 
     def to_json(self) -> dict[str, Any]:
         return {"metric": self.metric, "floor": self.floor, "sign": self.sign}

@@ -1,7 +1,7 @@
-"""What a computation may use, and how many rows go into one model call.
+"""Device, number format and memory budget of a run, and how many rows go into one model call.
 
-Rows per call are arithmetic from shapes and the memory budget, never from the machine's free memory: the same study
-makes the same calls, and so the same bytes, everywhere.
+Rows per call follow from shapes and the memory budget, never from the machine's free memory. So the same study makes
+the same calls, and stores the same bytes, everywhere.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from assay.core.errors import AssayError
 
 MEMORY = 2**30
-FAST = 16  # rows: from here on, on one thread, torch's convolutions of single pixels take half the time a row
+FAST = 16  # rows per call from which, on one thread, torch's 1 x 1 convolutions take half the time per row
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kKmMgG]?)i?[bB]?\s*")
 _FACTOR = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
@@ -28,22 +28,33 @@ class Machine:
     threads: int = 1
 
     def rows(self, bytes_per_row: int) -> int:
-        """Rows that fit one call: at least 1."""
+        """Rows that fit into one call, at least 1."""
         return max(1, self.memory // max(1, bytes_per_row))
 
 
-def cut(count: int, most: int, rows: int = 1) -> Iterator[slice]:
-    """``count`` things of so many ``rows`` each in parts of at most ``most``, for calls that are fast.
+@dataclass(frozen=True)
+class Resources:
+    """What a run computes with."""
 
-    Equal parts, unless that makes all of them slow: then full ones, and a rest.
+    workers: int = 0  # processes; 0 computes in this one
+    machine: Machine = Machine()  # of each process
+    timeout: float | None = None  # seconds for one artifact
+    cluster: str | None = None  # address of a Dask scheduler; empty: a cluster is started here; None: no Dask
+
+
+def call_slices(count: int, most: int, rows: int = 1) -> Iterator[slice]:
+    """Divide ``count`` items of ``rows`` rows each into calls of at most ``most`` items.
+
+    Calls are equal, unless one would then have fewer than ``FAST`` rows: then they are full, and the last one has the
+    rest.
     """
-    parts = -(-count // most)
-    equal = parts > 0 and count // parts * rows >= FAST
-    for part in range(parts):
+    calls = -(-count // most)
+    equal = calls > 0 and count // calls * rows >= FAST
+    for call in range(calls):
         if equal:
-            yield slice(part * count // parts, (part + 1) * count // parts)
+            yield slice(call * count // calls, (call + 1) * count // calls)
         else:
-            yield slice(part * most, min((part + 1) * most, count))
+            yield slice(call * most, min((call + 1) * most, count))
 
 
 def parse_memory(text: str) -> int:

@@ -1,6 +1,6 @@
-"""What an environment, a method and a metric are: anything that answers these calls.
+"""The protocols of environments, methods and metrics: any object with these calls is one.
 
-A component is a frozen dataclass; its fields are its hyper-parameters. Parts marked optional may simply be missing.
+A component is a frozen dataclass; its fields are its hyper-parameters. Optional parts may be missing.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from assay.core.trial import Scene, Trial
 
 @runtime_checkable
 class Environment(Protocol):
-    """A place where attributions are tested.
+    """A model with samples, on which attributions are tested.
 
-    Optional: ``program(x, seed)`` where truth is claimed; ``train(seed)``; ``draws_model``, False where seeds draw
-    samples only and the model is always the same (``core/drawn.py``); ``identities(indices, seed)``, what tells samples
-    from one another where the samples of two seeds may be the same.
+    Optional: ``program(x, seed)`` if it claims truth; ``train(seed)``; ``draws_model``, False if seeds draw samples
+    only and the model is always the same (``core/facts.py``); ``draws_rule``, True if the seed draws a rule that labels
+    training rows and samples alike; ``identities(indices, seed)``, keys of samples, if two seeds may have samples in
+    common.
     """
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
@@ -48,44 +49,44 @@ class Method(Protocol):
 
 
 class Fitted(Protocol):
-    """A method that looks at the setting once, before any sample; ``hasattr(method, "fit")`` tells (a combinator has
-    ``fit`` only if the method inside has it, which a runtime check of protocols would not see)."""
+    """A method that sees the setting once, before any sample. Test with ``hasattr(method, "fit")``: a combinator has
+    ``fit`` only if the method inside has it, which a runtime check of protocols would miss."""
 
     def fit(self, query: Query) -> dict[str, Tensor]:
-        """``query`` is the same question, put to the reference rows."""
+        """``query`` asks the same question about the reference rows."""
 
 
 class Promising(Protocol):
-    """A method that says what its attribution adds up to: the gap between the two is reported with every map;
-    ``hasattr(method, "promised")`` tells."""
+    """A method that promises what its attribution adds up to; the gap is reported with every map. Test with
+    ``hasattr(method, "promised")``."""
 
     def promised(self, query: Query) -> Tensor:
         """(B,); ``query.change()`` for methods that divide score(x) - score(baseline) among the features."""
 
 
 def positive_only(method: object) -> bool:
-    """Does the method say (``positive_only``, a class attribute or a property) that it never answers with a negative
-    number, by design? What speaks against the explained number it cannot tell."""
+    """Whether the method declares (``positive_only``, a class attribute or a property) that by design its attributions
+    are never negative. Such a method cannot show what lowers the explained number."""
     return bool(getattr(method, "positive_only", False))
 
 
 @runtime_checkable
 class Metric(Protocol):
-    """A judgement. Optional: ``probe``, ``prepare`` and ``reduce`` (default: the mean over defined samples)."""
+    """Judges a trial. Optional: ``probe``, ``prepare`` and ``reduce`` (default: the mean over defined samples)."""
 
     def __call__(self, trial: Trial) -> Evidence: ...
 
 
 @runtime_checkable
 class Probing(Protocol):
-    """A metric that needs model outputs which no attribution changes: computed once, shared by all methods."""
+    """A metric that needs model outputs that no attribution changes; they are computed once, for all methods."""
 
     def probe(self, scene: Scene) -> dict[str, Tensor]: ...
 
 
 @runtime_checkable
 class Preparing(Protocol):
-    """A metric with work to do once per method, before it sees a block: retraining, for example."""
+    """A metric with work once per method, before it sees a block: retraining, for example."""
 
     def prepare(self, trial: Trial) -> dict[str, Tensor]:
         """``trial`` is the method's attribution of the reference rows."""

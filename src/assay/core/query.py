@@ -1,7 +1,7 @@
 """A query: one question about some samples, put to a method or asked by a metric.
 
-It owns what every method would otherwise do by hand: reading the explained number, gradients, batching within the
-memory budget, randomness. A method sees tensors of shape (*K, B, *entries) and never a batch size.
+It does what every method needs: reading the explained number, gradients, batching within the memory budget, random
+numbers. A method sees tensors of shape (*K, B, *entries) and never a batch size.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from torch import Generator, Tensor, nn
 
 from assay.core.errors import NotApplicable
 from assay.core.footprint import Footprint, footprint
-from assay.core.machine import Machine, cut
-from assay.core.pages import LOADED, make_room
+from assay.core.heap import LOADED, make_room
+from assay.core.machine import Machine, call_slices
 from assay.core.question import Question
-from assay.core.readout import NO_GRADIENTS, asked
+from assay.core.readout import NO_GRADIENTS, explained_module
 from assay.core.rng import Draws, Stream
 from assay.core.setting import Setting
 
 
 @dataclass(eq=False)
 class Remarks:
-    """What a method says about its answer while it makes it; kept with the attribution."""
+    """What a method reports about its answer while it computes it; stored with the attribution."""
 
-    notes: dict[str, int] = field(default_factory=dict)  # a few words, and how many samples they are about
-    resolution: Tensor | None = None  # in the attribution's shape: eps times the sizes of what was added up for it
+    notes: dict[str, int] = field(default_factory=dict)  # a few words, and the number of samples they concern
+    resolution: Tensor | None = None  # in the attribution's shape: eps times the sizes of the summed terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,20 +36,20 @@ class Query:
     """The question put to a method about some samples."""
 
     setting: Setting
-    question: Question  # nothing left open
+    question: Question  # every field is set
     x: Tensor  # (B, *entries)
     target: Tensor  # (B,) long; 0 where the model has one output
     baseline: Tensor  # (B, *entries)
     indices: tuple[int, ...]  # which samples these are
-    stream: Stream  # what randomness depends on besides the sample
-    fitted: Mapping[str, Tensor] = field(default_factory=dict)  # what the method's fit() found
+    stream: Stream  # what random numbers depend on besides the sample
+    fitted: Mapping[str, Tensor] = field(default_factory=dict)  # what the method's fit() returned
     machine: Machine = Machine()
     remarks: Remarks = field(default_factory=Remarks)  # shared by every part and copy of this query
 
     @cached_property
     def module(self) -> nn.Module:
         """Model, temperature and readout as modules: (N, *entries) -> (N, C). The explained class is ``target``."""
-        return asked(self.setting.model, self.question, self.setting.outputs, self.setting.differentiable)
+        return explained_module(self.setting.model, self.question, self.setting.outputs, self.setting.differentiable)
 
     def score(self, points: Tensor) -> Tensor:
         """The explained number at (*K, B, *entries) -> (*K, B); without gradients."""
@@ -60,11 +60,11 @@ class Query:
         rows = self._rows(points)
         with torch.no_grad():
             parts = [self._forward(rows[part]) for part in self._calls(len(rows), self.footprint.forward)]
-        found: Tensor = torch.cat(parts).unflatten(0, self._leading(points))
-        return found
+        readouts: Tensor = torch.cat(parts).unflatten(0, self._leading(points))
+        return readouts
 
     def change(self) -> Tensor:
-        """What most complete methods divide among the features: score(x) - score(baseline), (B,)."""
+        """score(x) - score(baseline), (B,): what most complete methods divide among the features."""
         return self.score(self.x) - self.score(self.baseline)
 
     def gradient(self, points: Tensor) -> Tensor:
@@ -72,7 +72,7 @@ class Query:
         return self.pull(self.module, points)
 
     def pull(self, module: nn.Module, points: Tensor) -> Tensor:
-        """The gradient through a module of the caller's, for methods that change the backward pass."""
+        """The gradient through the caller's module, for methods that change the backward pass."""
         self.require_gradients()
         rows, targets = self._rows(points), self._targets(points).flatten()
         calls = self._calls(len(rows), self.footprint.gradient)
@@ -83,43 +83,43 @@ class Query:
             raise NotApplicable(NO_GRADIENTS)
 
     def parts(self, count: int, gradients: bool = False) -> Iterator[slice]:
-        """Cut ``count`` points per sample into slices that fit one model call, so that points can be made lazily."""
+        """Slices of ``count`` points per sample that fit into one model call, so that points can be made lazily."""
         bytes_per_row = self.footprint.gradient if gradients else self.footprint.forward
-        return cut(count, max(1, self.machine.rows(bytes_per_row) // len(self.x)), len(self.x))
+        return call_slices(count, max(1, self.machine.rows(bytes_per_row) // len(self.x)), len(self.x))
 
     def blocks(self, copies: int = 1) -> Iterator[Query]:
-        """The same question about some samples at a time: as many as fit one call that keeps gradients, each
-        ``copies`` times."""
+        """The same question, block by block: as many samples as fit into one call with gradients, each ``copies``
+        times."""
         most = max(1, self.machine.rows(self.footprint.gradient) // copies)
-        return (self.about(part) for part in cut(len(self.x), most, copies))
+        return (self.about(part) for part in call_slices(len(self.x), most, copies))
 
     def about(self, rows: slice | Tensor) -> Query:
-        """The same question about some of the samples, by their places."""
-        kept = self.indices[rows] if isinstance(rows, slice) else [self.indices[row] for row in rows.tolist()]
+        """The same question about some of the samples, by their positions."""
+        sample_indices = self.indices[rows] if isinstance(rows, slice) else [self.indices[row] for row in rows.tolist()]
         return replace(
             self,
             x=self.x[rows],
             target=self.target[rows],
             baseline=self.baseline[rows],
-            indices=tuple(kept),
+            indices=tuple(sample_indices),
         )
 
     def score_each(self, count: int, points: Callable[[slice], Tensor]) -> Tensor:
-        """Scores (count, B) of points that are made part by part."""
+        """Scores (count, B) of points that ``points`` makes slice by slice."""
         return torch.cat([self.score(points(part)) for part in self.parts(count)])
 
     def note(self, text: str, samples: int | None = None) -> None:
-        """Say something about the answer that stands wherever the result stands: the layer that was used, or on how
-        many of these samples (None: all) an integral did not converge."""
+        """Report something about the answer, to be shown with the result: the layer that was used, or on how many of
+        these samples (None: all) an integral did not converge."""
         notes = self.remarks.notes
         notes[text] = notes.get(text, 0) + (len(self.x) if samples is None else samples)
 
     def draws(self, purpose: str) -> Draws:
-        """Random numbers of each sample's own: the same whatever block the sample is in."""
+        """Random numbers per sample: they do not depend on the block that the sample is in."""
         return self.stream.draws(purpose, self.indices)
 
     def generator(self, purpose: str) -> Generator:
-        """Random numbers shared by all samples of this cell (masks, designs)."""
+        """Random numbers shared by all samples of this series (masks, designs)."""
         return self.stream.generator(purpose)
 
     @cached_property
@@ -127,10 +127,10 @@ class Query:
         return footprint(self.setting.model, self.x[:1])
 
     def _calls(self, count: int, bytes_per_row: int) -> Iterator[slice]:
-        """So many rows in calls that fit the memory; where there are none, a call tells the answer's shape."""
+        """Slices of ``count`` rows that fit into memory; one empty slice for no rows, so that outputs have a shape."""
         if count * bytes_per_row > self.machine.memory // 4:  # small calls leave small gaps
             make_room(self.machine.memory + LOADED)
-        return cut(count, self.machine.rows(bytes_per_row)) if count else iter((slice(0, 0),))
+        return call_slices(count, self.machine.rows(bytes_per_row)) if count else iter((slice(0, 0),))
 
     def _forward(self, rows: Tensor) -> Tensor:
         if self.setting.forward is None:
@@ -148,11 +148,10 @@ class Query:
 
 
 def _gradient(module: nn.Module, rows: Tensor, target: Tensor) -> Tensor:
-    # One gradient of the summed scores: rows do not influence each other, so this is each row's own gradient.
+    # The gradient of the summed scores: rows do not influence each other, so each row gets its own gradient.
     rows = rows.detach().requires_grad_()
     with torch.enable_grad():
         scores = module(rows).gather(1, target.unsqueeze(1))
-        (gradient,) = torch.autograd.grad(
-            scores.sum(), rows, materialize_grads=True
-        )  # zeros where nothing depends on x
+        # Zeros where nothing depends on x.
+        (gradient,) = torch.autograd.grad(scores.sum(), rows, materialize_grads=True)
     return gradient

@@ -1,7 +1,7 @@
-"""The question put to a method: which number of the model is explained, against what.
+"""The question put to a method: which number of the model is explained, against which baseline.
 
-Torch-free: it is part of an artifact's key and can be set per method in a study. A field that is ``None`` means
-"as the environment asks it"; ``over`` fills it in.
+Torch-free: it is part of an artifact's key and can be set per method in a study. ``None`` in a field stands for the
+environment's value, which ``over`` fills in.
 """
 
 from __future__ import annotations
@@ -24,25 +24,24 @@ class Question:
 
     readout: str | None = None  # logit, probability, margin, value
     temperature: float | None = None  # logits are divided by it before the softmax
-    baseline: str | float | None = (
-        None  # zero, true (the environment's own background), mean (of the reference), uniform (noise), a number
-    )
+    # zero, true (the environment's own background), mean (of the reference), uniform (noise), a number
+    baseline: str | float | None = None
     target: str | None = None  # label: the sample's class; predicted: the model's
 
     def over(self, default: Question) -> Question:
-        """This question, with what it leaves open answered by ``default``."""
-        given = {name: value for name, value in vars(self).items() if value is not None}
-        return Question(**{**vars(default), **given})
+        """This question; fields that are None come from ``default``."""
+        values = {name: value for name, value in vars(self).items() if value is not None}
+        return Question(**{**vars(default), **values})
 
     def to_json(self) -> dict[str, Any]:
         return dict(vars(self))
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Question:
-        """Read from a study file; SpecError names everything that does not fit."""
-        known = [f.name for f in fields(cls)]
-        problems = [_unknown(name, known) for name in table if name not in known]
-        problems += [problem for name in known if name in table and (problem := _problem(name, table[name]))]
+        """Read from a study file; SpecError lists all problems."""
+        names = [field.name for field in fields(cls)]
+        problems = [_unknown(name, names) for name in table if name not in names]
+        problems += [problem for name in names if name in table and (problem := _problem(name, table[name]))]
         if problems:
             raise SpecError(" ".join(problems))
         return cls(**{name: _number(value) for name, value in table.items()})
@@ -51,15 +50,15 @@ class Question:
 _CHOICES = {"readout": READOUTS, "target": TARGETS, "baseline": BASELINES}
 
 
-def _unknown(name: str, known: list[str]) -> str:
-    return f"unknown question field '{name}'.{suggest(name, known)} Known: {', '.join(known)}."
+def _unknown(name: str, names: list[str]) -> str:
+    return f"unknown question field '{name}'.{suggest(name, names)} Known: {', '.join(names)}."
 
 
 def _problem(field: str, value: object) -> str:
-    """What is wrong with a field's value, or nothing."""
+    """What is wrong with a field's value, or the empty string."""
     if field in ("baseline", "temperature") and _is_number(value):
-        low = field == "temperature" and not value > 0  # type: ignore[operator]
-        return f"temperature must be positive, not {value!r}." if low else ""
+        too_low = field == "temperature" and not value > 0  # type: ignore[operator]
+        return f"temperature must be positive, not {value!r}." if too_low else ""
     choices = _CHOICES.get(field)
     if choices is None:
         return f"{field} must be a finite number, not {value!r}."
@@ -74,5 +73,5 @@ def _is_number(value: object) -> bool:
 
 
 def _number(value: Any) -> Any:
-    """A whole number as a float: 2 and 2.0 are one question, with one key."""
+    """A whole number as a float: 2 and 2.0 are the same question, with the same key."""
     return float(value) if _is_number(value) else value

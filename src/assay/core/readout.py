@@ -1,7 +1,7 @@
-"""Readouts: the number of the model that is explained, as modules.
+"""Readouts, as modules: the number of the model that is explained.
 
-They are modules, not lines of code, because methods that rewrite the backward pass (DeepLIFT, LRP) must see them. Each
-maps the model's output (N, C) to (N, C); the explained class is picked afterwards.
+They are modules because methods that rewrite the backward pass (DeepLIFT, LRP) must see them. Each maps the model's
+output (N, C) to (N, C); the explained class is selected afterwards.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Margin(nn.Module):
     def forward(self, logits: Tensor) -> Tensor:
         if logits.shape[1] < 2:
             raise NotApplicable("the margin readout needs a model with at least two outputs")
-        own = torch.eye(logits.shape[1], dtype=torch.bool, device=logits.device)
-        others = logits.unsqueeze(1).masked_fill(own, -torch.inf)  # (N, C, C)
+        diagonal = torch.eye(logits.shape[1], dtype=torch.bool, device=logits.device)
+        others = logits.unsqueeze(1).masked_fill(diagonal, -torch.inf)  # (N, C, C)
         return logits - others.amax(dim=2)
 
 
 def readout(question: Question, outputs: str = "logits") -> nn.Module:
-    """The module that turns a model's outputs into what the question asks about; NotApplicable where it cannot."""
+    """The module that turns a model's outputs into the question's readout; NotApplicable if they have none."""
     if question.readout == "value":
         return nn.Identity()
     if question.readout == "probability" and outputs == "probabilities":
@@ -51,16 +51,16 @@ def readout(question: Question, outputs: str = "logits") -> nn.Module:
     if outputs != "logits":
         raise NotApplicable(f"the {question.readout} readout needs logits, and this model answers with {outputs}")
     if question.readout == "probability":
-        return nn.Sequential(*_tempered(question.temperature), nn.Softmax(dim=1))
+        return nn.Sequential(*_temperature_modules(question.temperature), nn.Softmax(dim=1))
     return {"logit": nn.Identity, "margin": Margin}[str(question.readout)]()
 
 
-def _tempered(temperature: float | None) -> list[nn.Module]:
+def _temperature_modules(temperature: float | None) -> list[nn.Module]:
     return [] if temperature in (None, 1.0) else [Temperature(float(temperature))]  # type: ignore[arg-type]
 
 
-class _NoWayBack(torch.autograd.Function):
-    """The answer as it is; whoever follows it back to the input hears that there is no way."""
+class _NoGradients(torch.autograd.Function):
+    """The identity on the answer; its backward pass raises NotApplicable."""
 
     @staticmethod
     def forward(_input: Tensor, answer: Tensor) -> Tensor:
@@ -75,17 +75,19 @@ class _NoWayBack(torch.autograd.Function):
         raise NotApplicable(NO_GRADIENTS)
 
 
-def _no_way_back(_module: nn.Module, inputs: tuple[Tensor, ...], answer: Tensor) -> Tensor:
-    return _NoWayBack.apply(inputs[0], answer)  # type: ignore[no-any-return,no-untyped-call]
+def _refuse_gradients(_module: nn.Module, inputs: tuple[Tensor, ...], answer: Tensor) -> Tensor:
+    return _NoGradients.apply(inputs[0], answer)  # type: ignore[no-any-return,no-untyped-call]
 
 
-def asked(model: nn.Module, question: Question, outputs: str = "logits", differentiable: bool = True) -> nn.Module:
+def explained_module(
+    model: nn.Module, question: Question, outputs: str = "logits", differentiable: bool = True
+) -> nn.Module:
     """Model and readout as one module, in evaluation mode; ``model`` is shared, not copied.
 
-    Code that knows no query asks for gradients as of any module: where there are none, that is NotApplicable.
+    Foreign code may ask this module for gradients without a query; NotApplicable where the model has none.
     """
-    whole = nn.Sequential(OrderedDict(model=model, readout=readout(question, outputs).eval()))
-    whole.training = False  # and not whole.eval(): the model is somebody's, and stays as it is
+    module = nn.Sequential(OrderedDict(model=model, readout=readout(question, outputs).eval()))
+    module.training = False  # not module.eval(): that would change the user's model
     if not differentiable:
-        whole.register_forward_hook(_no_way_back)
-    return whole
+        module.register_forward_hook(_refuse_gradients)
+    return module

@@ -1,30 +1,49 @@
-"""Records: what is known about one artifact, as plain data.
+"""Records: how one artifact ended, as plain data.
 
-A record says how an artifact ended (ok, skipped with a reason, failed with a traceback), where its arrays are
-(by content digest) and, apart from that, what it cost and where it was made. Two records are the same result when
-their ``result`` is equal; cost and origin never count.
+A record holds the status of an artifact (ok, skipped with a reason, failed with a traceback), the content digest of its
+arrays, its cost and its origin. Two records are the same result when their ``result`` is equal; cost and origin never
+count.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Status = Literal["ok", "skipped", "failed"]
 Kind = Literal["model", "fit", "samples", "probe", "prepared", "trial", "evidence", "score", "run"]
 
 
 def canonical(value: object) -> str:
-    """The one JSON text of a value: sorted keys, no spaces, no NaN."""
+    """The canonical JSON text of a value: sorted keys, no spaces, no NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
 
 
 def digest(value: object) -> str:
     """sha256 of the canonical JSON of a value, in hexadecimal."""
     return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+_HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of Unicode that move the cursor, reorder text or are no text
+_HARMLESS = "\n\t\u200c\u200d"  # the last two join and separate letters, in Persian for example
+
+
+def printable(text: str, limit: int) -> str:
+    """A text of a user or of foreign code that can be stored and shown: control characters and what is not Unicode are
+    escaped, and of a long text the middle is left out."""
+    if len(text) > limit:
+        half = limit // 2
+        text = f"{text[:half]} [... {len(text) - 2 * half} characters ...] {text[-half:]}"
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(letter: str) -> str:
+    return letter if unicodedata.category(letter) not in _HIDDEN or letter in _HARMLESS else ascii(letter)[1:-1]
 
 
 @dataclass(frozen=True)
@@ -43,7 +62,7 @@ class Record:
 
     @property
     def result(self) -> dict[str, Any]:
-        """What must be equal between two runs of the same thing. Not the traceback: it names paths of a machine."""
+        """What must be equal in two computations of an artifact; not the traceback, which has paths of a machine."""
         return {
             "kind": self.kind,
             "key": self.key,
@@ -58,7 +77,14 @@ class Record:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Record:
-        return cls(**{name: value for name, value in data.items() if name in _FIELDS})
+        """TypeError where a field is of another type: somebody else may have written it."""
+        record = cls(**{name: value for name, value in data.items() if name in _FIELDS})
+        texts = (record.kind, record.key, record.arrays, record.reason, record.traceback)
+        mappings = (record.data, record.cost, record.origin)
+        sound = all(isinstance(text, str) for text in texts) and all(isinstance(item, Mapping) for item in mappings)
+        if not (sound and record.status in get_args(Status) and record.kind.isascii() and record.arrays.isascii()):
+            raise TypeError("this is no record")
+        return record
 
 
-_FIELDS = frozenset(field.name for field in fields(Record))  # those of later versions are ignored
+_FIELDS = frozenset(field.name for field in fields(Record))  # fields of later versions are ignored

@@ -1,8 +1,8 @@
-"""Randomness that depends on what is asked, never on what ran before.
+"""Random numbers that depend on what is computed, never on what ran before.
 
 Every random number comes from a generator seeded by the digest of a key such as
-``("color_count", seed, index, "fill")``. There is no global seed. Numbers are drawn on the CPU, so that a device does
-not change them.
+``("color_count", seed, index, "fill")``. There is no global seed. Numbers are drawn on the CPU, so that the device
+does not change them.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def generator(*key: str | int) -> Generator:
 class Draws:
     """Random tensors with one row per sample, each row from the sample's own stream.
 
-    Row ``i`` depends only on the i-th key and on the draws made before, not on the other rows: a sample draws the
-    same numbers in a block of 1 and in a block of 64.
+    Row ``i`` depends only on the i-th key and on earlier draws, not on the other rows: a sample draws the same numbers
+    in a block of 1 and in a block of 64.
     """
 
     def __init__(self, keys: Sequence[Key]) -> None:
@@ -59,17 +59,17 @@ class Draws:
 
 @dataclass(frozen=True)
 class Stream:
-    """Where a component's random numbers come from: who draws, in which environment, with which seeds.
+    """The source of a component's random numbers: its role, its spec, the environment and the seeds.
 
-    A metric's stream never names the method that it judges: all methods are judged by the same draws.
+    A metric's stream never names the method that it judges, so that all methods are judged with the same draws.
     """
 
     role: str  # method, metric or fit
     component: str = ""  # the text of its spec
     environment: str = ""
     seed: int = 0
-    data_seed: int | None = None  # None for what sees no evaluated sample, as a fit
-    part: Key = ()  # of the component's own work: one of many noisy copies, for example
+    data_seed: int | None = None  # None where no evaluated sample is seen, as in a fit
+    part: Key = ()  # a part of the component's work: one of many noisy copies, for example
 
     @property
     def key(self) -> Key:
@@ -77,32 +77,32 @@ class Stream:
         return (self.role, self.component, self.environment, *seeds, *self.part)
 
     def within(self, name: str, *part: str | int) -> Stream:
-        """The stream of a part of the work. It has a name first: a number could be taken for a data seed."""
+        """The stream of a part of the work. A name comes first, because a number could be taken for a data seed."""
         return replace(self, part=(*self.part, name, *part))
 
     def before_samples(self) -> Stream:
-        """The same component's stream where it sees the reference rows and no evaluated sample."""
+        """The component's stream for work on the reference rows, without evaluated samples."""
         return replace(self, data_seed=None)
 
     def for_fit(self) -> Stream:
-        """The stream of the fit of this method."""
+        """The stream of this method's fit."""
         return replace(self.before_samples(), role="fit")
 
     def seed_for(self, *purpose: str | int) -> int:
         return seed_of(*self.key, *purpose)
 
     def generator(self, *purpose: str | int) -> Generator:
-        """Random numbers that all samples share."""
+        """Random numbers shared by all samples."""
         return generator(*self.key, *purpose)
 
     def draws(self, purpose: str, indices: Sequence[int]) -> Draws:
-        """Random numbers of each sample's own, whatever block it is in."""
+        """Random numbers per sample, independent of the block."""
         return Draws([(*self.key, purpose, index) for index in indices])
 
 
 @contextmanager
-def lent() -> Iterator[None]:
-    """Code inside may draw from global streams, as layers of torch do when they are made; they are put back."""
+def global_streams_restored() -> Iterator[None]:
+    """Restores the global random streams on exit: code inside may draw from them, as torch's layers do at creation."""
     numpy_state, python_state = np.random.get_state(), random.getstate()
     with torch.random.fork_rng():
         try:
@@ -113,9 +113,9 @@ def lent() -> Iterator[None]:
 
 
 @contextmanager
-def seeded(*key: str | int) -> Iterator[None]:
-    """The same; what is drawn are the same numbers for the same key."""
-    with lent():
+def global_streams_seeded(*key: str | int) -> Iterator[None]:
+    """Seeds the global random streams by the key, and restores them on exit."""
+    with global_streams_restored():
         torch.random.set_rng_state(generator(*key).get_state())
         np.random.set_state(np.random.RandomState(seed_of(*key) % 2**32).get_state())
         random.setstate(random.Random(seed_of(*key)).getstate())

@@ -1,11 +1,11 @@
-"""Specs: how a component and its parameters are written down.
+"""Specs: the text form of a component and its parameters.
 
 ``name(param=value, ...)``, nested where a component takes a component::
 
     smoothed(of=integrated_gradients(steps=64), samples=20)
     my_pkg.methods:MyMethod(k=3)
 
-Parsed with ``ast``; values are literals or specs, nothing is ever evaluated.
+Parsed with ``ast``; values are literals or specs. No code is evaluated.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, TypeAlias, Union
 
 from assay.core.errors import SpecError
@@ -24,7 +25,8 @@ Value: TypeAlias = Union[None, bool, int, float, str, tuple["Value", ...], "Spec
 File: TypeAlias = str  # annotates a parameter that is a path: a key holds the digest of the file's content
 Code: TypeAlias = str  # annotates a parameter that is module:attr: a key holds the digest of its source
 
-LONGEST = 10_000
+LONGEST = 10_000  # characters of a spec
+DEEPEST = 20  # brackets within brackets: deeper ones could not be sent to other processes
 
 _TARGET = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
 _STRING = re.compile(r"""('''.*?'''|\"{3}.*?\"{3}|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
@@ -32,7 +34,7 @@ _STRING = re.compile(r"""('''.*?'''|\"{3}.*?\"{3}|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\
 
 @dataclass(frozen=True)
 class Spec:
-    """A component's name and the parameters that were given for it, sorted by name."""
+    """A component's name and the parameters that are set, sorted by name."""
 
     name: str
     params: tuple[tuple[str, Value], ...] = ()
@@ -43,7 +45,7 @@ class Spec:
 
     @classmethod
     def parse(cls, text: str) -> Spec:
-        """Read a spec; SpecError says what could not be read."""
+        """Read a spec from text; SpecError says what cannot be read."""
         return _parse(text)
 
     @property
@@ -110,22 +112,29 @@ def _parse(text: str) -> Spec:
         return placeholder
 
     pieces = _STRING.split(text.strip())
+    if _depth("".join(pieces[::2])) > DEEPEST:
+        raise SpecError(f"cannot read '{text[:40]}...': components and lists are nested more than {DEEPEST} deep.")
     source = "".join(piece if index % 2 else _TARGET.sub(hide, piece) for index, piece in enumerate(pieces))
     try:
         value = _value(ast.parse(source, mode="eval").body, targets, text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        shown = text if len(text) < 200 else f"{text[:200]}..."
-        why = error.msg if isinstance(error, SyntaxError) else f"{type(error).__name__} {error}"
-        raise SpecError(f"cannot read '{shown}': {why}. Write name or name(param=value, ...).") from None
+        excerpt = text if len(text) < 200 else f"{text[:200]}..."
+        reason = error.msg if isinstance(error, SyntaxError) else f"{type(error).__name__} {error}"
+        raise SpecError(f"cannot read '{excerpt}': {reason}. Write name or name(param=value, ...).") from None
     if not isinstance(value, Spec):
         raise SpecError(f"'{text}' is a value, not a component. Write name or name(param=value, ...).")
     return value
 
 
+def _depth(text: str) -> int:
+    """How deep brackets are nested."""
+    return max(accumulate((letter in "([") - (letter in ")]") for letter in text), default=0)
+
+
 def _value(node: ast.expr, targets: Mapping[str, str], text: str) -> Value:
     match node:
         case ast.Constant(value=value) if value is None or isinstance(value, bool | int | float | str):
-            return _sound(value, text)
+            return _checked_literal(value, text)
         case ast.Name(id=name):
             return Spec(targets.get(name, name))
         case ast.Call():
@@ -133,16 +142,16 @@ def _value(node: ast.expr, targets: Mapping[str, str], text: str) -> Value:
         case ast.Tuple(elts=items) | ast.List(elts=items):
             return tuple(_value(item, targets, text) for item in items)
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)) if isinstance(value, int | float):
-            return _sound(-value, text)
+            return _checked_literal(-value, text)
     raise SpecError(f"cannot read '{text}': only literals and name(param=value) are allowed, nothing is evaluated.")
 
 
-def _sound(value: Value, text: str) -> Value:
-    """A literal that can be written down again and digested."""
+def _checked_literal(value: Value, text: str) -> Value:
+    """The literal; SpecError or ValueError where its text could not be read again, or not be digested."""
     if isinstance(value, int | float) and not abs(value) <= sys.float_info.max:
         raise SpecError(f"cannot read '{text}': a number is too large.")
     if isinstance(value, str):
-        value.encode()  # a lone surrogate is a UnicodeEncodeError, which is a ValueError
+        value.encode()  # raises UnicodeEncodeError, a ValueError, for a lone surrogate
     return value
 
 

@@ -1,4 +1,4 @@
-"""A trial: an attribution together with everything a metric may want to ask about it."""
+"""A trial: an attribution together with everything that a metric may need to judge it."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ class Scene:
 
     setting: Setting
     samples: Samples
-    question: Question  # the question that was put to the method; metrics ask their own
+    question: Question  # the question that the method answers; metrics may ask others
     target: Tensor  # (B,) the explained class
-    stream: Stream  # what a metric's randomness depends on besides the sample; never the method
+    stream: Stream  # what a metric's random numbers depend on besides the sample; never the method
     machine: Machine = Machine()
 
     def ask(self, question: Question = Question(), baseline: str | float | None = None) -> Query:
-        """A query about these samples: the environment's own question where ``question`` leaves it open."""
-        asked = Question(baseline=baseline).over(question).over(self.setting.question)
-        start = baseline_for(self.setting, asked.baseline, self.samples.x)
+        """A query about these samples; fields that ``question`` leaves open come from the environment's question."""
+        complete = Question(baseline=baseline).over(question).over(self.setting.question)
+        start = baseline_for(self.setting, complete.baseline, self.samples.x)
         indices = self.samples.indices
-        return Query(self.setting, asked, self.samples.x, self.target, start, indices, self.stream, {}, self.machine)
+        return Query(self.setting, complete, self.samples.x, self.target, start, indices, self.stream, {}, self.machine)
 
     @property
     def truth(self) -> Truth:
-        """What is known about every feature, or NotApplicable."""
+        """The truth about these samples, or NotApplicable."""
         if self.samples.truth is None:
             raise NotApplicable("needs known truth, and this environment has none")
         return self.samples.truth
 
     @property
     def effect(self) -> Tensor:
-        """True effects (B, *features) on the number that was explained, or NotApplicable."""
+        """True effects (B, *features) on the explained number, or NotApplicable."""
         return self.truth.of(self.question.readout)
 
     def draws(self, purpose: str) -> Draws:
@@ -57,25 +57,25 @@ class Scene:
 
 
 class Explain(Protocol):
-    """The method of a trial with its question, to be asked again."""
+    """The method of a trial with its question, for further calls."""
 
     def __call__(self, x: Tensor, target: Tensor, setting: Setting) -> Tensor: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """An attribution of some samples."""
+    """An attribution of a block of samples."""
 
     scene: Scene
     attribution: Tensor  # raw and signed, as the method returned it
-    probe: Mapping[str, Tensor] = field(default_factory=dict)  # what the metric's probe() found
-    prepared: Mapping[str, Tensor] = field(default_factory=dict)  # what the metric's prepare() found
+    probe: Mapping[str, Tensor] = field(default_factory=dict)  # what the metric's probe() returned
+    prepared: Mapping[str, Tensor] = field(default_factory=dict)  # what the metric's prepare() returned
     explain: Explain | None = None  # None where the attribution was given as numbers
-    resolution: Tensor | None = None  # (B, *features): eps times the sizes that were added up, where the method says
+    resolution: Tensor | None = None  # (B, *features): eps times the sizes of the summed terms, if reported
 
     @cached_property
     def map(self) -> Tensor:
-        """The attribution per feature (B, *features): entries of a feature are added up."""
+        """The attribution per feature (B, *features): the sum over a feature's entries."""
         return per_feature(self.attribution, self.scene.setting.features)
 
     @property
@@ -83,11 +83,11 @@ class Trial:
         return self.scene.effect
 
     def again(self, x: Tensor | None = None, target: Tensor | None = None, setting: Setting | None = None) -> Tensor:
-        """The same method about other inputs, other classes or another model, raw as it answers.
+        """The method's raw attribution of other inputs, other classes or another model.
 
-        ``x`` (K * B, *entries) may hold every sample K times, and ``target`` then (K * B,), too. Random numbers are
-        those of the first answer, so that a difference has no other cause. A method that fits is fitted again to
-        another model.
+        ``x`` (K * B, *entries) may hold every sample K times; then ``target`` has shape (K * B,), too. Random numbers
+        are those of the first attribution, so that they cannot cause a difference. A method with a fit is fitted again
+        to another model.
         """
         if self.explain is None:
             raise NotApplicable("needs to ask the method again, and this attribution was given as numbers")
@@ -107,11 +107,11 @@ def per_feature(attribution: Tensor, features: Features) -> Tensor:
 
 
 def check_attribution(attribution: object, x: Tensor, features: Features) -> Tensor:
-    """The attribution, detached, in the input's number format; BadAttribution says what is wrong with it."""
+    """The attribution, detached, in the input's number format; BadAttribution says what is wrong."""
     if not isinstance(attribution, Tensor):
         raise BadAttribution(f"returned {type(attribution).__name__}, not a torch.Tensor")
-    fits = {tuple(x.shape), (len(x), *features.shape), (len(x), 1, *features.shape)}
-    if tuple(attribution.shape) not in fits:
+    shapes = {tuple(x.shape), (len(x), *features.shape), (len(x), 1, *features.shape)}
+    if tuple(attribution.shape) not in shapes:
         raise BadAttribution(
             f"returned shape {tuple(attribution.shape)} for input {tuple(x.shape)}; "
             f"expected the input's shape or one number per feature, {(len(x), *features.shape)}"
@@ -140,7 +140,7 @@ def baseline_for(setting: Setting, name: str | float | None, x: Tensor) -> Tenso
                 raise NotApplicable("the mean baseline needs reference data, and this environment has none")
             return setting.reference.x.mean(dim=0).expand_as(x)
         case "uniform":
-            # One picture of U(-1, 1) noise, the same for every sample, method and metric: they speak of one baseline.
+            # One picture of U(-1, 1) noise, the same for every sample, method and metric, so that all use one baseline.
             noise = torch.rand(setting.features.entries, generator=generator("uniform baseline"), dtype=torch.float64)
             return (2 * noise - 1).to(x).expand_as(x)
         case float() | int():
@@ -153,6 +153,6 @@ def targets_for(setting: Setting, question: Question, samples: Samples, machine:
     x, label = samples.x, samples.label
     if question.target != "predicted":
         return label if samples.target is None else samples.target
-    plain = Question(readout="value", temperature=1.0, baseline="zero", target="label")
-    query = Query(setting, plain, x, label, x, tuple(range(len(x))), Stream("targets"), {}, machine)
+    raw_outputs = Question(readout="value", temperature=1.0, baseline="zero", target="label")
+    query = Query(setting, raw_outputs, x, label, x, tuple(range(len(x))), Stream("targets"), {}, machine)
     return query.outputs(x).argmax(dim=-1)

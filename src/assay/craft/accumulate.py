@@ -43,28 +43,28 @@ class Accumulator(nn.Module):
         return total
 
 
-def hints(model: nn.Module, **blocks: tuple[int, Literal["first", "last"]]) -> dict[str, str]:
-    """Names of layers that methods hang on: the ReLU after the first or the last convolution of a block of the model's
-    accumulator. None where it has no accumulator.
+def layer_hints(model: nn.Module, **blocks: tuple[int, Literal["first", "last"]]) -> dict[str, str]:
+    """Names of layers for methods that need one: the ReLU after the first or last convolution of a block of the model's
+    accumulator. Empty without an accumulator.
 
-    A uniform block has one convolution only. Where there are fewer blocks, it is the last one with more than one place:
-    the one before the last, as that adds up all that is left.
+    A uniform block has one convolution only. If there are fewer blocks, it is the last but one: the last block leaves a
+    single pixel.
     """
     parts = ((name, part) for name, part in model.named_modules() if isinstance(part, Accumulator))
     name, part = next(parts, ("", None))
-    return {} if part is None else {hint: f"{name}.layers.{_relu(part, *at)}" for hint, at in blocks.items()}
+    return {} if part is None else {hint: f"{name}.layers.{_relu(part, *block)}" for hint, block in blocks.items()}
 
 
 def _relu(accumulator: Accumulator, block: int, convolution: str) -> int:
     layers = list(accumulator.layers)
-    starts = [at for at, layer in enumerate(layers) if isinstance(layer, nn.Conv2d) and layer.kernel_size != (1, 1)]
+    starts = [i for i, layer in enumerate(layers) if isinstance(layer, nn.Conv2d) and layer.kernel_size != (1, 1)]
     block = min(block, len(starts) - 2)
-    relus = [at for at in range(starts[block], starts[block + 1]) if isinstance(layers[at], nn.ReLU)]
+    relus = [i for i in range(starts[block], starts[block + 1]) if isinstance(layers[i], nn.ReLU)]
     return relus[0] if convolution == "first" else relus[-1]
 
 
 def single_color(side: Side, uniform: bool, seed: int) -> Accumulator:
-    """Counts the one channel. Modules per step: 3x3, ReLU; when non-uniform also 1x1, ReLU."""
+    """Counts the single channel. Modules per step: 3x3, ReLU; if non-uniform also 1x1, ReLU."""
     return Accumulator(_blocks(plan(side), 1, uniform, seed)).eval()
 
 
@@ -72,18 +72,18 @@ def multi_color(side: Side, redundant: Tensor, uniform: bool, seed: int) -> Accu
     """Counts N_C channels; ``redundant`` (N_C, R, 3, 3) weighs the R channels after them into each count.
 
     They enter in the first convolution only, which is uniform over the colours in both versions (hence "partial
-    non-uniform"): ``relu(sum of the cell's pixels of channel c + sum_r of redundant[c, r] * redundant channel r)``.
+    non-uniform"): ``relu(sum of the tile's pixels of channel c + sum_r of redundant[c, r] * redundant channel r)``.
     """
     first, *rest = plan(side)
     colors = len(redundant)
-    weight = torch.cat([_apart([torch.ones(1, *first.kernel)] * colors), redundant], dim=1)
+    weight = torch.cat([_block_diagonal([torch.ones(1, *first.kernel)] * colors), redundant], dim=1)
     return Accumulator(_convolve(weight, first) + _blocks(rest, colors, uniform, seed)).eval()
 
 
 def redundant_weights(colors: int, redundant: int, scale: float | Literal["torch"], seed: int) -> Tensor:
     """(N_C, R, 3, 3), uniform in -scale..scale, rounded to the grid.
 
-    "torch" is the range PyTorch leaves in an untouched convolution, ``1 / sqrt(fan_in)``, ``fan_in = 9 (N_C + R)``.
+    "torch" is PyTorch's default range of a convolution's weights, ``1 / sqrt(fan_in)``, ``fan_in = 9 (N_C + R)``.
     """
     if isinstance(scale, str) and scale != "torch":
         raise SpecError(f"scale={scale!r}: a number, or 'torch' for PyTorch's default range.")
@@ -116,10 +116,10 @@ def _blocks(steps: Sequence[Step], channels: int, uniform: bool, seed: int) -> l
 
 
 def _block(step: Step, channels: int, stream: Generator | None) -> list[nn.Module]:
-    """One step; non-uniform when there is a stream to draw from."""
+    """The modules of one step; non-uniform if there is a stream to draw from."""
     if stream is None:
-        return _convolve(_apart([torch.ones(1, *step.kernel)] * channels), step)
-    split = _convolve(_apart([shares(step.kernel, stream) for _ in range(channels)]), step)
+        return _convolve(_block_diagonal([torch.ones(1, *step.kernel)] * channels), step)
+    split = _convolve(_block_diagonal([shares(step.kernel, stream) for _ in range(channels)]), step)
     join = pixelwise(torch.eye(channels).repeat_interleave(EXPANSION, dim=1), torch.zeros(channels))  # m_i = 1
     return [*split, join, nn.ReLU()]
 
@@ -128,7 +128,7 @@ def _convolve(weight: Tensor, step: Step) -> list[nn.Module]:
     return [convolution(weight, torch.zeros(len(weight)), step.stride, step.padding), nn.ReLU()]
 
 
-def _apart(kernels: Sequence[Tensor]) -> Tensor:
+def _block_diagonal(kernels: Sequence[Tensor]) -> Tensor:
     """Kernels (e, h, w), one entry per channel, as one weight (channels * e, channels, h, w) that mixes no channels."""
     weight = torch.zeros(len(kernels), len(kernels), *kernels[0].shape)  # (out channel, in channel, e, h, w)
     for channel, kernel in enumerate(kernels):

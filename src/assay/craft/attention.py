@@ -1,13 +1,13 @@
-"""Attention with hand-set weights: heads that look for something at a known distance.
+"""Attention with hand-set weights: heads that look for flagged tokens at a known distance.
 
-A ``Look`` is what a head does, in words: position i reads ``value`` from position i - ``offset`` if the token there
-carries ``flag``, and nothing otherwise. As attention: with sharpness s, the score of j for i is
+A ``Look`` says what a head does: position i reads ``value`` from position i - ``offset`` if the token there carries
+``flag``, and nothing otherwise. As attention with sharpness s, the score of position j for position i is
 
     2 s [j = i - offset] + 2 s flag_j - 2 s,    and s for position 0, which carries nothing.
 
-So a flagged token at the right distance scores 2 s, position 0 scores s, everything else at most 0: the softmax is
-within ``(S - 1) exp(-s)`` of reading one position, S being the number of positions. All of it depends on content: with
-scores of 0 a head reads the mean of all tokens.
+So a flagged token at the right distance scores 2 s, position 0 scores s, everything else at most 0. The softmax is
+within ``(S - 1) exp(-s)`` of reading one position, S being the number of positions. Attention depends on content: with
+scores of 0 a head would read the mean of all tokens.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Look:
     offset: int
     flag: Tensor
     value: Tensor
-    into: Tensor  # (width, reads): where in the stream the head writes what it read
+    into: Tensor  # (width, reads): where the head writes into the stream what it read
 
 
 class Attention(nn.Module):
-    """Multi-head self-attention over (N, S, width), without a scale: it is in the weights."""
+    """Multi-head self-attention over (N, S, width). The usual scale of scores is part of the weights."""
 
     def __init__(self, query: nn.Linear, key: nn.Linear, value: nn.Linear, out: nn.Linear, heads: int) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and, where there is one, a network at each position; each adds to the stream."""
+    """Attention and an optional network at each position; each adds to the stream."""
 
     def __init__(self, attention: Attention, mlp: nn.Sequential | None = None) -> None:
         super().__init__()
@@ -62,15 +62,15 @@ class Block(nn.Module):
         return stream if self.mlp is None else stream + self.mlp(stream)
 
 
-def looking(looks: Sequence[Look], positions: int, sharpness: float) -> Attention:
-    """The heads as one attention layer; the first ``positions`` numbers of the stream say where a position is."""
-    width, inner = len(looks[0].flag), positions + 1  # of a head: one number for each position, and one for content
+def lookup_attention(looks: Sequence[Look], positions: int, sharpness: float) -> Attention:
+    """The heads as one attention layer; the first ``positions`` numbers of the stream encode the position, one-hot."""
+    width, inner = len(looks[0].flag), positions + 1  # of a head: one number per position, and one for content
     query, key, value = (torch.zeros(len(looks), inner, width) for _ in range(3))
     out = torch.zeros(width, len(looks), inner)
     query_bias, key_bias = torch.zeros(len(looks), inner), torch.zeros(len(looks), inner)
     for head, look in enumerate(looks):
-        here = torch.arange(look.offset, positions)
-        query[head, here - look.offset, here] = 2 * sharpness
+        position = torch.arange(look.offset, positions)
+        query[head, position - look.offset, position] = 2 * sharpness
         key[head, :positions, :positions] = torch.eye(positions)
         query_bias[head, -1] = 1
         key[head, -1] = 2 * sharpness * look.flag
@@ -87,25 +87,25 @@ def looking(looks: Sequence[Look], positions: int, sharpness: float) -> Attentio
     )
 
 
-def averaging(value: Tensor, into: Tensor) -> Attention:
-    """One head by which every position reads the mean of all: its scores are 0."""
+def mean_attention(value: Tensor, into: Tensor) -> Attention:
+    """One head with scores of 0: every position reads the mean of all positions."""
     reads, width = value.shape
-    blank = linear(torch.zeros(reads, width), torch.zeros(reads))
-    again = linear(torch.zeros(reads, width), torch.zeros(reads))
-    return Attention(blank, again, linear(value, torch.zeros(reads)), linear(into, torch.zeros(width)), 1)
+    query = linear(torch.zeros(reads, width), torch.zeros(reads))
+    key = linear(torch.zeros(reads, width), torch.zeros(reads))
+    return Attention(query, key, linear(value, torch.zeros(reads)), linear(into, torch.zeros(width)), 1)
 
 
-def seen(flag: Tensor, value: Tensor, offset: int, sharpness: float) -> Tensor:
-    """The second witness of a head: what each token reads, from the formula above and without position 0's row.
+def interpret_head(flag: Tensor, value: Tensor, offset: int, sharpness: float) -> Tensor:
+    """What each token reads, from the formula above: an independent check of a head. Leaves out position 0's own row.
 
-    ``flag`` (N, T) and ``value`` (N, T, reads) of the tokens; (N, T, reads).
+    ``flag`` (N, T) and ``value`` (N, T, reads) are those of the tokens; returns (N, T, reads).
     """
     tokens = flag.shape[1]
-    right = torch.eye(tokens, dtype=flag.dtype, device=flag.device).roll(offset, dims=0).tril(-offset)  # (i, j = i - o)
-    score = 2 * sharpness * (right + flag.unsqueeze(1) - 1)  # (N, i, j)
-    null = torch.full((tokens,), sharpness, dtype=flag.dtype, device=flag.device)
-    null[:offset] = 3 * sharpness  # position 0 is at the right distance from the first ones
-    largest = torch.maximum(score.amax(dim=2), null)
+    near = torch.eye(tokens, dtype=flag.dtype, device=flag.device).roll(offset, dims=0).tril(-offset)  # (i, j = i - o)
+    score = 2 * sharpness * (near + flag.unsqueeze(1) - 1)  # (N, i, j)
+    reader = torch.full((tokens,), sharpness, dtype=flag.dtype, device=flag.device)  # score of position 0
+    reader[:offset] = 3 * sharpness  # position 0 is at the right distance from the first tokens
+    largest = torch.maximum(score.amax(dim=2), reader)
     weight = (score - largest.unsqueeze(2)).exp()
-    total = weight.sum(dim=2) + (null - largest).exp()
+    total = weight.sum(dim=2) + (reader - largest).exp()
     return weight @ value / total.unsqueeze(2)

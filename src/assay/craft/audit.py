@@ -1,4 +1,4 @@
-"""What a network is made of, layer by layer: methods see the layering, so it is part of an environment's definition."""
+"""The layers of a network. Methods see them, so they are part of an environment's definition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Row:
-    """One module in call order. ``shape`` is its output without the batch; a module without channels has None."""
+    """One module, in call order. ``shape`` is its output without the batch; channels are None where it has none."""
 
     name: str
     kind: str
@@ -34,10 +34,10 @@ class Audit:
 
 
 def audit(module: nn.Module, input_shape: Sequence[int]) -> Audit:
-    """Run one blank input of ``input_shape`` (without the batch) and note every leaf module it passes."""
+    """Run one input of zeros, of ``input_shape`` (without the batch), and record every leaf module that runs."""
     rows: list[Row] = []
     leaves = [(name, leaf) for name, leaf in module.named_modules() if not list(leaf.children())]
-    hooks = [leaf.register_forward_hook(_note(rows, name)) for name, leaf in leaves]
+    hooks = [leaf.register_forward_hook(_append_row(rows, name)) for name, leaf in leaves]
     try:
         with torch.no_grad():
             module(torch.zeros(1, *input_shape))
@@ -47,7 +47,7 @@ def audit(module: nn.Module, input_shape: Sequence[int]) -> Audit:
     return Audit(tuple(rows), sum(parameter.numel() for parameter in module.parameters()))
 
 
-def _note(rows: list[Row], name: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
+def _append_row(rows: list[Row], name: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
     def hook(leaf: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         into, out = _channels(leaf)
         parameters = sum(parameter.numel() for parameter in leaf.parameters())

@@ -1,10 +1,10 @@
-"""From wires to an ordinary ``nn.Sequential`` of linear layers (or 1x1 convolutions) and ReLU modules.
+"""Compile wires to an ordinary ``nn.Sequential`` of linear layers (or 1x1 convolutions) and ReLU modules.
 
 Schedule: ``relu(body)`` of depth d is a row of layer d; a unit that layer e reads is carried through the layers
 between d and e. A carried unit goes through ReLU as well, which changes neither value nor gradient of a relu. It would
 change an input: negative values are cut, and the derivative at 0 becomes 0. So an input is never carried; a derivation
-that needs one later and knows it to be nonnegative says so by writing ``relu(x)``. Outputs that are all relus end in a
-ReLU; if any is affine, the last layer is linear and has no ReLU.
+that needs a nonnegative input later writes ``relu(x)``. If all outputs are relus, the network ends in a ReLU; if any is
+affine, the last layer is linear and has no ReLU.
 
 Channel order: the last layer has one channel per output, in the given order (equal outputs are not merged). The
 channels of every earlier layer come in the order in which the rows of the next layer first mention them, from the
@@ -46,7 +46,7 @@ def compile_pixelwise(inputs: Sequence[Wire], outputs: Sequence[Wire]) -> nn.Seq
 
 
 def schedule(outputs: Sequence[Wire]) -> Schedule:
-    """The rows of every layer, found from the last layer backwards."""
+    """The rows of every layer, derived from the last layer backwards."""
     if not outputs:
         raise AssayError("Nothing to compile: there are no outputs.")
     units = [wire.unit for wire in outputs]
@@ -55,12 +55,12 @@ def schedule(outputs: Sequence[Wire]) -> Schedule:
     depth = max((unit.depth for wire in outputs for unit, _ in wire.terms), default=0)
     layers = [tuple(_row(unit, depth) for unit in ends) if rectified else tuple(outputs)]
     for level in range(depth - 1 if rectified else depth, 0, -1):
-        layers.append(tuple(_row(unit, level) for unit in _mentioned(layers[-1])))
+        layers.append(tuple(_row(unit, level) for unit in _units_in(layers[-1])))
     return Schedule(tuple(reversed(layers)), rectified)
 
 
 def _row(unit: Unit, level: int) -> Wire:
-    """What layer ``level`` computes to provide ``unit``: its body at its own depth, itself at later ones."""
+    """What layer ``level`` computes to provide ``unit``: its body at its own depth, the unit itself at later ones."""
     if isinstance(unit.body, Wire) and unit.depth == level:
         return unit.body
     if isinstance(unit.body, int):
@@ -71,7 +71,7 @@ def _row(unit: Unit, level: int) -> Wire:
     return Wire(((unit, 1.0),), 0.0)
 
 
-def _mentioned(rows: Sequence[Wire]) -> tuple[Unit, ...]:
+def _units_in(rows: Sequence[Wire]) -> tuple[Unit, ...]:
     return tuple(dict.fromkeys(unit for row in rows for unit, _ in row.terms))
 
 
@@ -79,23 +79,25 @@ def _assemble(inputs: Sequence[Wire], outputs: Sequence[Wire], make: Make) -> nn
     plan = schedule(outputs)
     modules: list[nn.Module] = [make(*_matrix(plan.layers[0], _input_columns(inputs, plan.layers[0]), len(inputs)))]
     for before, rows in pairwise(plan.layers):
-        columns = {unit: column for column, unit in enumerate(_mentioned(rows))}
+        columns = {unit: column for column, unit in enumerate(_units_in(rows))}
         modules += [nn.ReLU(), make(*_matrix(rows, columns, len(before)))]
     return nn.Sequential(*modules, *([nn.ReLU()] if plan.rectified else []))
 
 
 def _input_columns(inputs: Sequence[Wire], rows: Sequence[Wire]) -> dict[Unit, int]:
-    """Where the first layer finds its inputs; twins of one input read the same column."""
-    given = {u.body: column for column, u in enumerate(wire.unit for wire in inputs) if u is not None and u.depth == 0}
-    needed = _mentioned(rows)
-    missing = sorted(str(unit.body) for unit in needed if unit.body not in given)
-    if len(given) != len(inputs):
+    """The input column of every unit that the first layer reads; twins of one input read the same column."""
+    column_of = {
+        u.body: column for column, u in enumerate(wire.unit for wire in inputs) if u is not None and u.depth == 0
+    }
+    needed = _units_in(rows)
+    missing = sorted(str(unit.body) for unit in needed if unit.body not in column_of)
+    if len(column_of) != len(inputs):
         raise AssayError("The inputs to compile must be source wires, each index once.")
     if missing:
         raise AssayError(
             f"Input {', '.join(missing)} is used but not among the inputs to compile; add source({missing[0]})."
         )
-    return {unit: given[unit.body] for unit in needed}
+    return {unit: column_of[unit.body] for unit in needed}
 
 
 def _matrix(rows: Sequence[Wire], columns: dict[Unit, int], width: int) -> tuple[Tensor, Tensor]:

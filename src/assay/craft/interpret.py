@@ -1,12 +1,12 @@
-"""The same networks once more, without a compiled layer: wires are interpreted, accumulators are sums over cells.
+"""The same networks computed a second way, without compiled layers: interpreted wires, and accumulators as sums.
 
-This is the second witness. It takes the parameters of ``networks`` and must agree with the network in value and in
+This is an independent check. It takes the parameters of ``networks`` and must agree with the network in value and in
 gradient, also at kinks. After the first convolution of an accumulator everything is nonnegative, and the later ReLUs
-change neither value nor gradient: a sum of nonnegative terms is at a kink only when each of them is 0, and a term that
-is 0 has weight 0 or comes from a ReLU that is closed already. So only the ReLUs of the first convolution remain:
+change neither value nor gradient: a sum of nonnegative terms is at a kink only if each of them is 0, and a term that
+is 0 has weight 0 or comes from a ReLU that is already closed. So only the ReLUs of the first convolution remain:
 
-single colour: ``count = sum over cells, i of relu(sum_j w_ij x_j)``
-several:       ``count_c = sum over cells of relu(sum_j C_cj + sum_jr W_crj R_rj)``, j the 9 pixels of a cell.
+single colour: ``count = sum over tiles, i of relu(sum_j w_ij x_j)``
+several:       ``count_c = sum over tiles of relu(sum_j C_cj + sum_jr W_crj R_rj)``, j the 9 pixels of a tile.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch import Tensor
 from assay.craft.accumulate import first_shares, redundant_weights
 from assay.craft.colors import Color, detector
 from assay.craft.numbers import modulo
-from assay.craft.tiling import Side, cells, plan
+from assay.craft.tiling import Side, plan, tiles
 from assay.craft.wires import evaluate, source
 
 Interpreted = Callable[[Tensor], Tensor]
@@ -32,7 +32,7 @@ def interpret_pixel_count(side: Side, uniform: bool, accumulator_seed: int) -> I
     weights = first_shares(side, uniform, accumulator_seed).flatten(1)  # (i, 9)
 
     def count(x: Tensor) -> Tensor:
-        return torch.relu(cells(x, first)[:, 0] @ weights.to(x).T).sum((1, 2))[:, None]  # cells, i summed
+        return torch.relu(tiles(x, first)[:, 0] @ weights.to(x).T).sum((1, 2))[:, None]  # sum over tiles and i
 
     return count
 
@@ -58,7 +58,7 @@ def interpret_color_count(
     first = plan(side)[0]
 
     def count(x: Tensor) -> Tensor:
-        detected = cells(evaluate(outputs, x), first)  # (B, N_C + R, cells, 9)
+        detected = tiles(evaluate(outputs, x), first)  # (B, N_C + R, tiles, 9)
         seen, unseen = detected[:, : len(colors)], detected[:, len(colors) :]
         return torch.relu(seen.sum(3) + torch.einsum("crj,brnj->bcn", weights.to(x), unseen)).sum(2)
 

@@ -1,4 +1,4 @@
-"""Layers with given weights: frozen from the start, and made without touching torch's global random numbers."""
+"""Layers with given weights, frozen from the start. Making them draws nothing from torch's global random stream."""
 
 from __future__ import annotations
 

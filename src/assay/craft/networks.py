@@ -1,7 +1,7 @@
-"""The hand-set networks, assembled: frozen, in eval mode, every ReLU a module of its own.
+"""The complete hand-set networks: frozen, in evaluation mode, every ReLU a module of its own.
 
-Attribute names are what methods address layers by: ``accumulator.layers.5`` and so on. Flattening happens in
-``forward`` with ``Tensor.flatten``, since hook-based methods (Captum's LRP) have no rule for ``nn.Flatten``.
+Methods address layers by attribute names, such as ``accumulator.layers.5``. ``forward`` flattens with
+``Tensor.flatten``, since hook-based methods (Captum's LRP) have no rule for ``nn.Flatten``.
 """
 
 from __future__ import annotations

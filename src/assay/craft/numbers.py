@@ -21,10 +21,10 @@ def equals(x: Operand, n: int) -> Wire:
 
 
 def modulo(x: Wire, n: int, largest: int) -> Wire:
-    """``x mod n`` for whole ``0 <= x <= largest`` (in fact up to ``n * steps``; one more gives 0, not 1).
+    """``x mod n`` for whole ``0 <= x <= largest`` (in fact up to ``n * steps``; ``n * steps + 1`` gives 0, not 1).
 
     With ``steps = ceil(largest / n)``, ``excess[k] = relu(x - k n)`` and ``pieces[k] = excess[k] - excess[k + 1]``
-    cut ``x`` into n, n, ..., n, x mod n, 0, ..., 0. A piece equal to n is set to 0; what is left is the remainder.
+    cut ``x`` into n, n, ..., n, x mod n, 0, ..., 0. Pieces equal to n are set to 0; the sum is the remainder.
 
     Compiled, each piece v is carried beside its check, which gives the layers (K = steps)
     1 -> K+1 (excess) -> K (v) -> 4K (v, v-(n-1), v-n, v-(n+1)) -> 3K (v, v>n-1, v>n) -> 2K (v, v==n) -> K -> 1.

@@ -1,9 +1,9 @@
-"""How an accumulator cuts an image into cells, so that every pixel is counted exactly once.
+"""How an accumulator cuts an image into tiles, so that every pixel is counted exactly once.
 
 While more than 3 rows or columns are left: kernel 3, stride 3, padding ``p = -size mod 3``. Conv2d pads both sides by
-p, but ``size + p`` is a multiple of 3 and p < 3, so there are ``(size + p) / 3 = ceil(size / 3)`` whole cells; they
-cover the p leading zeros and every pixel once, and the trailing zeros are never reached. At last one kernel that
-covers the 2 or 3 rows and columns that are left, with stride 1.
+p, but ``size + p`` is a multiple of 3 and p < 3, so there are ``(size + p) / 3 = ceil(size / 3)`` whole tiles. They
+cover the p leading zeros and every pixel once, and never reach the trailing zeros. The last kernel, with stride 1,
+covers the 2 or 3 rows and columns that are left.
 
 224 -> 75 -> 25 -> 9 -> 3 -> 1 with paddings 1, 0, 2, 0, 0 (the paper's model); 6 -> 2 -> 1 is the paper's Fig. 12.
 """
@@ -44,8 +44,8 @@ def plan(side: Side) -> list[Step]:
     return [*steps, Step((height, width), (1, 1), (0, 0), (1, 1))]
 
 
-def cells(x: Tensor, step: Step) -> Tensor:
-    """The pixels of each cell of a kernel-3 step, (B, C, H, W) -> (B, C, cells, 9), by padding and reshaping."""
+def tiles(x: Tensor, step: Step) -> Tensor:
+    """The pixels of each tile of a kernel-3 step, (B, C, H, W) -> (B, C, tiles, 9), by padding and reshaping."""
     (top, left), (rows, columns) = step.padding, step.size
     padded = functional.pad(x, (left, 0, top, 0))  # leading zeros only
     split = padded.reshape(*x.shape[:2], rows, 3, columns, 3)

@@ -1,11 +1,12 @@
 """A transformer with hand-set weights that counts the words of each class.
 
-The stream of a position: where it is (S numbers), whether it is a word that counts, whether it negates, which class it
-looks like; then what the first layer writes (the class of a word that counts, whether it is negated), and the sums.
+The stream at a position holds: the position (S numbers), whether its token is a word that counts, whether it negates,
+which class it looks like; then what the first layer writes (the class of a word that counts, whether it is negated),
+and the sums.
 
-Layer 1 copies a token's class if it is a word that counts (a decoy looks the same, but is not one), and looks whether
-the token before negates; its network turns a negated class from 1 to -1. Layer 2 reads the mean of what was copied,
-and the head multiplies it by the number of positions. Position 0 is the reader: it holds no token.
+Layer 1 copies a token's class if the token is a word that counts (a decoy looks the same but does not count), and reads
+whether the token before negates; its network changes a negated class from 1 to -1. Layer 2 reads the mean of what was
+copied, and the head multiplies it by the number of positions. Position 0 is the reader: it holds no token.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from assay.craft.attention import Block, Look, averaging, looking, seen
+from assay.craft.attention import Block, Look, interpret_head, lookup_attention, mean_attention
 from assay.craft.layers import frozen, linear
 
 
@@ -29,7 +30,7 @@ class Lexicon:
 
 
 class TokenCount(nn.Module):
-    """(B, T, V) rows of one word each -> (B, classes): how many words of each class, a logit each."""
+    """(B, T, V) one-hot words -> (B, classes): the number of words of each class, a logit each."""
 
     def __init__(self, embed: nn.Linear, positions: Tensor, blocks: nn.Sequential, head: nn.Linear) -> None:
         super().__init__()
@@ -47,7 +48,7 @@ def token_count(length: int, lexicon: Lexicon, sharpness: float) -> nn.Module:
     """The network, frozen and in evaluation mode."""
     positions, classes = length + 1, lexicon.looks.shape[1]
     widths = (positions, 1, 1, classes, classes, 1, classes)
-    place, counts, negates, looks, copied, negated, total = torch.eye(sum(widths)).split(widths)  # (own, width) each
+    position, counts, negates, looks, copied, negated, total = torch.eye(sum(widths)).split(widths)  # (size, width)
     embed = linear(
         (counts.T @ lexicon.counts[None] + negates.T @ lexicon.negates[None] + looks.T @ lexicon.looks.T),
         torch.zeros(sum(widths)),
@@ -58,26 +59,28 @@ def token_count(length: int, lexicon: Lexicon, sharpness: float) -> nn.Module:
         nn.ReLU(),
         linear(-2 * copied.T, torch.zeros(sum(widths))),
     )
-    blocks = nn.Sequential(Block(looking(heads, positions, sharpness), flip), Block(averaging(copied, total.T)))
+    blocks = nn.Sequential(
+        Block(lookup_attention(heads, positions, sharpness), flip), Block(mean_attention(copied, total.T))
+    )
     head = linear(positions * total, torch.zeros(classes))
-    return TokenCount(embed, place, blocks, head).eval()
+    return TokenCount(embed, position, blocks, head).eval()
 
 
 def interpret_token_count(x: Tensor, lexicon: Lexicon, sharpness: float) -> Tensor:
-    """The second witness: what the heads do, from their formula; no layer, no matrix of weights."""
+    """The network's output, computed a second way as a check: heads from their formula, without layers or weights."""
     counts, negates, looks = (part.to(x) for part in (lexicon.counts, lexicon.negates, lexicon.looks))
     flag = x @ negates
-    copied = seen(x @ counts, x @ looks, 0, sharpness)
-    negated = seen(flag, flag.unsqueeze(2), 1, sharpness)
+    copied = interpret_head(x @ counts, x @ looks, 0, sharpness)
+    negated = interpret_head(flag, flag.unsqueeze(2), 1, sharpness)
     return (copied - 2 * torch.relu(2 * copied + 2 * negated - 3)).sum(dim=1)
 
 
 def leak(length: int, sharpness: float) -> float:
-    """How far the network can be from the count, whatever the words, apart from rounding.
+    """Largest possible difference of the network from the count, for any words, apart from rounding.
 
     A head reads one position up to ``e = T exp(-s)``. Let |copied - its value| and |negated - its value| be at most e.
-    Where relu is open, the result is -3 copied - 4 negated + 6: off by at most 7 e; where it is closed, by e (with
-    4 e < 1 it is open and closed where it should be). T words, and reader's and others' positions, add up: the reader's
-    own row copies nothing up to e.
+    Where relu is open, the result is -3 copied - 4 negated + 6, off by at most 7 e; where it is closed, by e (with
+    4 e < 1 it is open and closed where it should be). The errors of T words and of the reader add up: the reader's own
+    row copies nothing up to e.
     """
     return 7 * (length + 1) * length * float(torch.tensor(-sharpness, dtype=torch.float64).exp())

@@ -2,11 +2,11 @@
 
 A wire is an affine combination ``constant + sum(weight * unit)`` of units; a unit is an input or ``relu(wire)``.
 Arithmetic keeps that normal form, so a wire is what one row of a linear layer computes. Two units built the same way
-are one unit (``key`` digests the structure, whatever the order of the terms), so shared sub-expressions are computed
-once; ``twin`` is how a derivation asks for a second unit that computes the same thing.
+are one unit (``key`` digests the structure, regardless of the order of terms), so shared sub-expressions are computed
+once. ``twin`` makes a second unit that computes the same value.
 
-Terms keep the order in which they were written, also those whose weight is 0: a written zero is a connection that
-carries nothing, and ``compile`` keeps it. Wires and units compare by structure, one level deep.
+Terms keep the order in which they were written, also those with weight 0: a written zero is a connection that carries
+nothing, and ``compile`` keeps it. Wires and units compare by structure, one level deep.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Wire:
 
     @property
     def unit(self) -> Unit | None:
-        """The unit this wire is, when it is nothing but one unit."""
+        """The unit, if the wire is a single unit with weight 1 and constant 0; else None."""
         bare = len(self.terms) == 1 and self.terms[0][1] == 1 and self.constant == 0
         return self.terms[0][0] if bare else None
 
@@ -77,7 +77,7 @@ def _combine(a: Wire, b: Wire, factor: float) -> Wire:
 
 
 def lift(x: Operand) -> Wire:
-    """A wire as it is; a number as a constant wire."""
+    """A wire unchanged; a number as a constant wire."""
     return x if isinstance(x, Wire) else Wire((), float(x) + 0.0)  # + 0.0: the constant -0.0 is 0.0
 
 
@@ -97,10 +97,10 @@ def relu(x: Operand) -> Wire:
 
 
 def twin(wire: Wire, label: str) -> Wire:
-    """The same value from units of its own: nothing built on a twin is shared with what is built on the original.
+    """The same value from separate units: nothing built on a twin is shared with what is built on the original.
 
-    Only the units that ``wire`` mentions are doubled; what they are computed from stays shared. The twin of an input
-    reads the same input.
+    Only the units in ``wire`` itself are doubled; the units below them stay shared. The twin of an input reads the same
+    input.
     """
     return replace(wire, terms=tuple((replace(u, key=digest([u.key, label])), w) for u, w in wire.terms))
 
@@ -110,24 +110,24 @@ def _wire(unit: Unit) -> Wire:
 
 
 def reachable(wires: Iterable[Wire]) -> list[Unit]:
-    """Every unit the wires depend on, each once, after the units it depends on."""
-    found: dict[Unit, None] = {}
-    waiting = list(wires)
-    while waiting:
-        fresh = [unit for unit, _ in waiting.pop().terms if unit not in found]
-        found.update(dict.fromkeys(fresh))
-        waiting += [unit.body for unit in fresh if isinstance(unit.body, Wire)]
-    return sorted(found, key=lambda unit: unit.depth)
+    """Every unit that the wires depend on, once, after the units it depends on."""
+    units: dict[Unit, None] = {}
+    pending = list(wires)
+    while pending:
+        fresh = [unit for unit, _ in pending.pop().terms if unit not in units]
+        units.update(dict.fromkeys(fresh))
+        pending += [unit.body for unit in fresh if isinstance(unit.body, Wire)]
+    return sorted(units, key=lambda unit: unit.depth)
 
 
 def evaluate(wires: Wire | Sequence[Wire], inputs: Tensor) -> Tensor:
     """Interpret wires on ``inputs`` (B, n, ...): (B, ...) for one wire, (B, m, ...) for a sequence of m."""
-    several = [wires] if isinstance(wires, Wire) else list(wires)
+    sequence = [wires] if isinstance(wires, Wire) else list(wires)
     values: dict[Unit, Tensor] = {}
-    for unit in reachable(several):
+    for unit in reachable(sequence):
         body = unit.body
         values[unit] = inputs[:, body] if isinstance(body, int) else torch.relu(_affine(body, values, inputs))
-    results = [_affine(wire, values, inputs) for wire in several]
+    results = [_affine(wire, values, inputs) for wire in sequence]
     return results[0] if isinstance(wires, Wire) else torch.stack(results, dim=1)
 
 

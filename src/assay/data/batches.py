@@ -1,7 +1,7 @@
 """CIFAR's own binary files: records of one or two label bytes, then the red, the green and the blue plane.
 
-Sums are those of the members of the two public archives. That of ``test_batch.bin`` was also computed here, from the
-same images out of another source; the other sums are published ones.
+The sha256 sums are those of the files in the two public archives, as published. That of ``test_batch.bin`` was also
+computed here, from the same images of another source.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ SIDE = 32
 
 @dataclass(frozen=True)
 class Archive:
-    """A public archive and what is in it."""
+    """A public archive and its files."""
 
     url: str
     sha256: str
     folder: str  # in the archive, and where it is unpacked
-    train: Mapping[str, str]  # file -> sha256, in the set's own order
+    train: Mapping[str, str]  # file -> sha256, in the data set's own order
     test: Mapping[str, str]
     coarse: int  # label bytes before the one that counts
     classes: int
@@ -65,7 +65,7 @@ ARCHIVES: Mapping[str, Archive] = {
 
 
 def load(archive: Archive, folder: Path, files: Mapping[str, str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Pixels (N, 32, 32, 3) and labels (N,) of some of the archive's files, unpacked in ``folder``."""
+    """Pixels (N, 32, 32, 3) and labels (N,) of ``files`` of the archive, unpacked in ``folder``."""
     parts = [records(read(folder / name, sha256), archive.coarse, archive.classes) for name, sha256 in files.items()]
     pixels, labels = zip(*parts, strict=True)
     return np.concatenate(pixels), np.concatenate(labels)
@@ -75,7 +75,7 @@ def records(raw: bytes, coarse: int, classes: int) -> tuple[NDArray[np.uint8], N
     """Pixels (N, 32, 32, 3) and labels (N,) of one file's records."""
     length = coarse + 1 + 3 * SIDE * SIDE
     if len(raw) % length:
-        raise AssayError(f"{len(raw)} bytes are no whole number of records of {length} bytes.")
+        raise AssayError(f"{len(raw)} bytes are not a whole number of records of {length} bytes.")
     rows = np.frombuffer(raw, dtype=np.uint8).reshape(-1, length)
     label = rows[:, coarse].astype(np.int64)
     if len(label) and label.max() >= classes:

@@ -1,9 +1,9 @@
 """CIFAR-10 and CIFAR-100 (Krizhevsky, 2009): colour images of 32 x 32 pixels in 10 and 100 classes.
 
-Two layouts are read, the first that is found: the public binary files (``cifar-10-batches-bin``, ``cifar-100-binary``:
-50,000 training images), and lossless sheets (``cifar10``, ``cifar100``: the same test sets, and 10,000 and 20,000 of
-the training images, for CIFAR-10 the first 1,000 of each class). Test images are put into an order that follows from
-their pixels, so that image i is the same in both.
+Two layouts are read, the first one that exists: the public binary files (``cifar-10-batches-bin``,
+``cifar-100-binary``: 50,000 training images), and lossless sheets (``cifar10``, ``cifar100``: the same test sets, and
+10,000 and 20,000 of the training images, for CIFAR-10 the first 1,000 of each class). Test images are sorted by their
+pixels, so that image i is the same in both.
 """
 
 from __future__ import annotations
@@ -66,11 +66,13 @@ class Images:
         each, odd = divmod(count, len(self.names))
         if odd or not each:
             raise AssayError(f"{count} images cannot be equally many of {len(self.names)} classes: take a multiple.")
-        few = np.bincount(self.label, minlength=len(self.names)).min()
-        if each > few:
-            raise AssayError(f"{count} training images were asked for, {few * len(self.names)} are here: take fewer.")
-        places = [np.flatnonzero(self.label == label)[:each] for label in range(len(self.names))]
-        return self.rows(np.sort(np.concatenate(places)))
+        fewest = np.bincount(self.label, minlength=len(self.names)).min()
+        if each > fewest:
+            raise AssayError(
+                f"{count} training images were asked for, {fewest * len(self.names)} are here: take fewer."
+            )
+        indices = [np.flatnonzero(self.label == label)[:each] for label in range(len(self.names))]
+        return self.rows(np.sort(np.concatenate(indices)))
 
 
 def images(dataset: str, split: Split) -> Images:
@@ -90,8 +92,8 @@ def _images(folder: Path, dataset: str, split: Split) -> Images:
         pixels, label = load(archive, folder, archive.train if split == "train" else archive.test)
     else:
         pixels, label = _from_sheets(folder, dataset, split)
-    found = Images(pixels, label, NAMES[dataset])
-    return found if split == "train" else found.rows(_order(found))
+    images = Images(pixels, label, NAMES[dataset])
+    return images if split == "train" else images.rows(_order(images))
 
 
 def _from_sheets(folder: Path, dataset: str, split: Split) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -100,7 +102,7 @@ def _from_sheets(folder: Path, dataset: str, split: Split) -> tuple[NDArray[np.u
     return np.concatenate(sheets), labels.astype(np.int64)
 
 
-def _order(found: Images) -> NDArray[np.int64]:
-    """By pixels, then by label: whatever order they were stored in."""
-    keys = [(pixels.tobytes(), int(label)) for pixels, label in zip(found.pixels, found.label, strict=True)]
+def _order(images: Images) -> NDArray[np.int64]:
+    """Sorted by pixels, then by label: independent of the stored order."""
+    keys = [(pixels.tobytes(), int(label)) for pixels, label in zip(images.pixels, images.label, strict=True)]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Download a public data set, because somebody asked for it: ``python -m assay.data.fetch cifar10``.
+"""Download a public data set on request: ``python -m assay.data.fetch cifar10``.
 
-It goes into ``data`` of the cache folder, in the layout that the loaders read. No file gets its name before its sum is
-known to be right.
+It goes into ``data`` of the cache folder, in the layout that the loaders read. A file gets its name only after its
+sha256 was checked.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from assay.core.errors import AssayError, suggest
-from assay.data import adult
+from assay.data import adult, credit
 from assay.data.batches import ARCHIVES, Archive
 from assay.data.folder import fetched, write
+from assay.data.table import Tidy
 
 
 def fetch(name: str) -> Path:
-    """Download one data set; its folder. What is there already is replaced."""
+    """Download one data set and return its folder. Existing files are replaced."""
     if name not in SETS:
         raise AssayError(f"no data set '{name}' can be fetched.{suggest(name, SETS)} Known: {', '.join(SETS)}.")
     return SETS[name]()
@@ -40,27 +41,28 @@ def fetch_cifar(name: str) -> Path:
     return folder
 
 
-def fetch_adult() -> Path:
-    """Through scikit-learn, which checks the sum that OpenML states."""
-    from sklearn.datasets import fetch_openml  # imported here: it takes a second, which loaders should not pay
+def fetch_table(data_id: int, file: str, tidy: Tidy) -> Path:
+    """Download from OpenML through scikit-learn, which checks the sum that OpenML states."""
+    from sklearn.datasets import fetch_openml  # imported here: it takes a second, and loaders do not need it
 
     try:
-        found = fetch_openml(data_id=adult.OPENML, as_frame=True, parser="auto", data_home=str(fetched() / "openml"))
+        downloaded = fetch_openml(data_id=data_id, as_frame=True, parser="auto", data_home=str(fetched() / "openml"))
     except (OSError, ValueError) as error:
-        raise AssayError(f"OpenML's data set {adult.OPENML} could not be fetched: {error}") from error
+        raise AssayError(f"OpenML's data set {data_id} could not be fetched: {error}") from error
     raw = BytesIO()
-    adult.tidy(found.frame).to_parquet(raw)
-    path = fetched() / adult.FILE
-    # The sum first: a file without its sum is asked for another one.
+    tidy(downloaded.frame).to_parquet(raw)
+    path = fetched() / file
+    # The sum first: a file without one may have to have another sum.
     write(path.with_suffix(".sha256"), hashlib.sha256(raw.getvalue()).hexdigest().encode())
     write(path, raw.getvalue())
     return path.parent
 
 
 SETS: Mapping[str, Callable[[], Path]] = {
-    "adult": fetch_adult,
+    "adult": lambda: fetch_table(adult.OPENML, adult.FILE, adult.tidy),
     "cifar10": lambda: fetch_cifar("cifar10"),
     "cifar100": lambda: fetch_cifar("cifar100"),
+    "credit": lambda: fetch_table(credit.OPENML, credit.FILE, credit.tidy),
 }
 
 
@@ -86,9 +88,9 @@ def _member(packed: tarfile.TarFile, archive: Archive, name: str, sha256: str) -
 
 
 def _check(raw: bytes, sha256: str, what: str) -> None:
-    found = hashlib.sha256(raw).hexdigest()
-    if found != sha256:
-        raise AssayError(f"{what} has sha256 {found}, not {sha256}: the download is damaged or another version.")
+    actual = hashlib.sha256(raw).hexdigest()
+    if actual != sha256:
+        raise AssayError(f"{what} has sha256 {actual}, not {sha256}: the download is damaged or another version.")
 
 
 def main(names: list[str]) -> int:

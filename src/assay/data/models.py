@@ -1,14 +1,14 @@
-"""Trained networks for CIFAR that others published, as npz files of arrays: ``cifar_models/<name>.npz``.
+"""Published trained networks for CIFAR, as npz files of arrays: ``cifar_models/<name>.npz``.
 
-A file has one float32 array per parameter and running statistic, by its state-dict name without a ``module.`` prefix
-and without ``num_batches_tracked``. It is yours to make, once, from the published checkpoint::
+A file has one float32 array per parameter and running statistic, under its state-dict name without a ``module.`` prefix
+and without ``num_batches_tracked``. Make it once from the published checkpoint::
 
     import numpy, torch
-    found = torch.load("resnet20-12fca82f.th", map_location="cpu", weights_only=True)["state_dict"]
-    kept = {name.removeprefix("module."): tensor.numpy() for name, tensor in found.items() if "tracked" not in name}
-    numpy.savez("cifar_models/cifar10_resnet20.npz", **kept)
+    state = torch.load("resnet20-12fca82f.th", map_location="cpu", weights_only=True)["state_dict"]
+    arrays = {name.removeprefix("module."): tensor.numpy() for name, tensor in state.items() if "tracked" not in name}
+    numpy.savez("cifar_models/cifar10_resnet20.npz", **arrays)
 
-Sums are of names and numbers, not of the file: how it was compressed does not matter.
+Sums are of names and numbers, not of the file: its compression does not matter.
 
 ``cifar10_resnet20``, ``32`` and ``44`` are from github.com/akamaster/pytorch_resnet_cifar10 (BSD-2-Clause), networks
 with a wide stem from github.com/karanchahal/distiller (no licence stated).
@@ -50,10 +50,10 @@ def pretrained(name: str) -> dict[str, NDArray[Any]]:
         advice = "Set ASSAY_DATA to a folder that has it (assay.data.models says how to make it), or train a network."
         raise missing(f"the network {name}", advice, file)
     try:
-        with np.load(BytesIO(path.read_bytes()), allow_pickle=False) as found:
-            arrays = dict(found)
+        with np.load(BytesIO(path.read_bytes()), allow_pickle=False) as archive:
+            arrays = dict(archive)
     except (OSError, ValueError, BadZipFile) as error:
-        raise AssayError(f"{path} is no npz file of arrays: {error}") from error
+        raise AssayError(f"{path} is not an npz file of arrays: {error}") from error
     if (digest := content(arrays)) != SUMS[name]:
         raise AssayError(f"{path} has other numbers than the published network: sum {digest}, not {SUMS[name]}.")
     return arrays

@@ -1,4 +1,4 @@
-"""Names of the classes, in the order of their labels."""
+"""Names of CIFAR's classes, in the order of their labels."""
 
 from __future__ import annotations
 

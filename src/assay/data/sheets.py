@@ -1,4 +1,4 @@
-"""Many small pictures on one large one: lossless sheets of square tiles, row by row, with labels in an npz beside."""
+"""Many small pictures in one large one: lossless sheets of square tiles, row by row, with labels in a separate npz."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def tiles(raw: bytes, side: int) -> NDArray[np.uint8]:
 
 
 def arrays(raw: bytes, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Some arrays of an npz file."""
-    with np.load(BytesIO(raw), allow_pickle=False) as found:
-        return {name: found[name] for name in names}
+    """The named arrays of an npz file."""
+    with np.load(BytesIO(raw), allow_pickle=False) as archive:
+        return {name: archive[name] for name in names}

@@ -1,4 +1,4 @@
-"""Small colour pictures drawn on the spot, for places without data files: bars across, bars down and discs."""
+"""Small colour pictures that need no data files: horizontal bars, vertical bars and discs, drawn when asked for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.core.rng import Draws, Key
 
 
 class Drawn:
-    """A source of pictures without end; training pictures depend on the training seed."""
+    """An endless source of pictures. Training pictures depend on the training seed."""
 
     side = 12
     classes = ("bar across", "bar down", "disc")
@@ -27,7 +27,7 @@ class Drawn:
         return [(seed, index) for index in indices]
 
     def _draw(self, keys: Sequence[Key]) -> tuple[Tensor, Tensor]:
-        """Pixels, uint8 (B, 3, side, side), and labels (B,): a bright shape on dark noise, one picture a key."""
+        """Pixels, uint8 (B, 3, side, side), and labels (B,): a bright shape on dark noise, one picture per key."""
         draws = Draws(keys)
         label = (draws.uniform() * len(self.classes)).long()
         shape = self._shapes(draws)[label, torch.arange(len(label))]
@@ -36,10 +36,10 @@ class Drawn:
         return torch.where(shape[:, None], colour, noise).byte(), label
 
     def _shapes(self, draws: Draws) -> Tensor:
-        """Bool (classes, B, side, side): each shape at the picture's own place and in its own size."""
+        """Bool (classes, B, side, side): every shape, at each picture's own position and size."""
         centre, size = 4 + 4 * draws.uniform(2, 1), 3 + draws.uniform(1, 1)
-        away = (torch.arange(self.side) + 0.5 - centre).abs()
-        down, across = away[:, 0, :, None], away[:, 1, None, :]
+        distance = (torch.arange(self.side) + 0.5 - centre).abs()
+        down, across = distance[:, 0, :, None], distance[:, 1, None, :]
         thin, long = size / 3, 1.3 * size
         bars = (down < thin) & (across < long), (across < thin) & (down < long)
         return torch.stack([*bars, down.square() + across.square() < (0.75 * size).square()])

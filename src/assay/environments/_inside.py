@@ -1,4 +1,4 @@
-"""Environments around other environments: the weights of each part, and its rows."""
+"""Helpers of environments that wrap other environments: weights of each part, and training rows."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from assay.core.setting import Reference, Setting
 
 @runtime_checkable
 class Offering(Protocol):
-    """An environment that has more training rows than it keeps for reference."""
+    """An environment with more training rows than its reference rows."""
 
     def training_rows(self, seed: int) -> Reference: ...
 
 
 def trained(environment: Environment, seed: int) -> dict[str, Tensor]:
-    """The weights of an environment's model; none where it is not trained."""
+    """Train an environment's model and return its weights; empty if the model is not trained."""
     return environment.train(seed) if isinstance(environment, Trained) else {}
 
 
-def named(part: str, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights of one part, told from those of other parts by the name in front."""
+def prefixed(part: str, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The weights of one part, with the part's name in front of theirs."""
     return {f"{part}.{name}": tensor for name, tensor in weights.items()}
 
 
 def of_part(part: str, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights of one part, as the part knows them."""
-    before = f"{part}."
-    return {name.removeprefix(before): tensor for name, tensor in weights.items() if name.startswith(before)}
+    """The weights of one part, without the part's name in front."""
+    prefix = f"{part}."
+    return {name.removeprefix(prefix): tensor for name, tensor in weights.items() if name.startswith(prefix)}
 
 
 def training_rows(environment: Environment, setting: Setting, seed: int) -> Reference:
-    """All training rows that an environment offers, or the one inside of it; or else its reference rows."""
+    """All training rows of an environment, or of the innermost one it wraps; reference rows where these offer none."""
     inner = environment
     while getattr(inner, "wraps", False) and hasattr(inner, "of"):
         inner = inner.of
@@ -44,6 +44,6 @@ def training_rows(environment: Environment, setting: Setting, seed: int) -> Refe
     if rows is None:
         raise SpecError(
             f"in_domain: {type(environment).__name__} has no training rows to fine-tune on. "
-            "Where an environment has a parameter 'reference', ask it for some."
+            "If the environment has a parameter 'reference', set it."
         )
     return rows

@@ -1,4 +1,4 @@
-"""CIFAR's images as an environment takes them: training images by class, test images in an order that a seed draws."""
+"""CIFAR's images for an environment: the first training images of each class, test images in a seed's order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.core.rng import generator
 from assay.data.cifar import Images, images
 from assay.data.names import NAMES
 
-# Mean and deviation of red, green and blue, as public code has them.
+# Mean and deviation of red, green and blue, as in public code.
 COLOURS = {
     "cifar10": ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)),
     "cifar100": ((0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761)),
@@ -37,23 +37,23 @@ class Photographs:
         return COLOURS[self.dataset]
 
     def training(self, count: int, seed: int) -> tuple[Tensor, Tensor]:
-        """The first of each class, whatever the seed."""
+        """The first images of each class, the same for every seed."""
         return _tensors(images(self.dataset, "train").first(count))
 
     def evaluated(self, indices: Sequence[int], seed: int) -> tuple[Tensor, Tensor]:
         return _tensors(images(self.dataset, "test").rows(np.array(self.identities(indices, seed))))
 
     def identities(self, indices: Sequence[int], seed: int) -> list[Hashable]:
-        """Places in the file."""
-        found = images(self.dataset, "test")
-        if max(indices) >= len(found):
+        """Row numbers in the test set."""
+        test_set = images(self.dataset, "test")
+        if max(indices) >= len(test_set):
             raise AssayError(
-                f"sample {max(indices)} was asked for, and {self.dataset} has {len(found)} test images. "
-                "Ask for fewer samples; blocks are computed whole, so their size should divide the number of samples."
+                f"sample {max(indices)} was asked for, and {self.dataset} has {len(test_set)} test images. "
+                "Ask for fewer samples. Blocks are computed whole, so their size should divide the number of samples."
             )
-        order = torch.randperm(len(found), generator=generator(self.dataset, "evaluated", seed))
+        order = torch.randperm(len(test_set), generator=generator(self.dataset, "evaluated", seed))
         return list(order[list(indices)].tolist())
 
 
-def _tensors(found: Images) -> tuple[Tensor, Tensor]:
-    return torch.from_numpy(found.pixels).permute(0, 3, 1, 2).contiguous(), torch.from_numpy(found.label)
+def _tensors(selection: Images) -> tuple[Tensor, Tensor]:
+    return torch.from_numpy(selection.pixels).permute(0, 3, 1, 2).contiguous(), torch.from_numpy(selection.label)

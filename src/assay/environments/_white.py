@@ -9,20 +9,20 @@ from torch import Tensor, nn
 
 from assay.core.rng import Draws, Key
 from assay.core.setting import Reference, Samples, Truth
-from assay.craft.accumulate import hints
-from assay.kit.draw import bezier, scatter, speckle
+from assay.craft.accumulate import layer_hints
+from assay.kit.patches import bezier, scatter, speckle
 
 PAPER_SIDE = 224
 PAPER_RADII = (22.7, 37.4)  # ours: they give the white area that the paper's Table 4 implies
 
 
 def white_hints(network: nn.Module) -> dict[str, str]:
-    """The paper's layers, ``layers.5`` and ``layers.11`` of its network, where a network has them."""
-    return hints(network, grad_cam=(1, "first"), iba=(2, "last"))
+    """The paper's layers, ``layers.5`` and ``layers.11`` of its network; the corresponding ones in other networks."""
+    return layer_hints(network, grad_cam=(1, "first"), iba=(2, "last"))
 
 
 def white_pixels(keys: Sequence[Key], patches: int, radii: tuple[float, float] | None, side: int) -> Tensor:
-    """Bool (B, side, side): Bézier patches whose pixels are white with probability 1/2, one image a key."""
+    """Bool (B, side, side): Bézier patches whose pixels are white with probability 1/2, one image per key."""
     draws = Draws(keys)
     low, high = radii or (radius * side / PAPER_SIDE for radius in PAPER_RADII)
     sizes = low + (high - low) * draws.uniform(patches)
@@ -31,7 +31,7 @@ def white_pixels(keys: Sequence[Key], patches: int, radii: tuple[float, float] |
 
 
 def white_reference(draw: Callable[[Sequence[int]], Tensor], count: int) -> Reference | None:
-    """So many images for methods that look at data first."""
+    """``count`` images for methods that need reference data; None for 0."""
     if not count:
         return None
     samples = white_samples(draw(range(count)), range(count))
@@ -39,6 +39,6 @@ def white_reference(draw: Callable[[Sequence[int]], Tensor], count: int) -> Refe
 
 
 def white_samples(white: Tensor, indices: Sequence[int]) -> Samples:
-    """White is 1 and has effect 1; everything else is 0 and has none. One output, so the label is 0."""
+    """White pixels are 1 and have effect 1, all others are 0 and have effect 0. One output, so the label is 0."""
     label = torch.zeros(len(white), dtype=torch.long)
     return Samples(white[:, None].float(), label, Truth(white.float()), tuple(indices))

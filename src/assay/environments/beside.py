@@ -9,32 +9,32 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from assay.core.drawn import draws_model
+from assay.catalogue.registry import card
 from assay.core.errors import SpecError
-from assay.core.foreign import load
+from assay.core.facts import draws_model
 from assay.core.protocols import Environment
-from assay.core.registry import card
 from assay.core.setting import Samples, Setting
-from assay.environments._inside import named, of_part, trained
+from assay.environments._inside import of_part, prefixed, trained
 from assay.environments._units import in_units_of
+from assay.foreign.imports import load
 
-FEW = range(4)  # samples by which two environments are compared
+COMPARED = range(4)  # samples by which two environments are compared
 
 
 @dataclass(frozen=True)
 class Beside:
-    """An environment, with the model of another one as its sibling: for metrics between models that share no origin.
+    """An environment with the model of another one as its sibling, for metrics that compare unrelated models.
 
-    Everything but the sibling is the first environment's. Both must have the same samples and labels, up to the units
-    of colours: where the second network reads colours in other units (networks published for CIFAR do), a fixed layer
-    before it changes them. Both models are trained with the same seed.
+    Everything but the sibling is the first environment's. Both must have the same samples and labels, up to units of
+    colour: if the second network reads other units (networks published for CIFAR do), a fixed layer before it converts
+    them. Both models are trained with the same seed.
     """
 
     modality: ClassVar[str] = "image"
     wraps: ClassVar[bool] = True
 
     of: Environment  # the environment
-    other: Environment  # the one whose model is the sibling
+    other: Environment  # the environment whose model is the sibling
 
     @classmethod
     def tiny(cls) -> Beside:
@@ -43,42 +43,42 @@ class Beside:
 
     @property
     def draws_model(self) -> bool:
-        """Where the seed draws one of the two."""
+        """True if the seed draws one of the two models."""
         return draws_model(self.of) or draws_model(self.other)
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
         return self.of.sample(indices, seed)
 
     def train(self, seed: int) -> dict[str, Tensor]:
-        found = {**named("of", trained(self.of, seed)), **named("other", trained(self.other, seed))}
-        self.setting(seed, found)  # says at once what does not fit
-        return found
+        weights = {**prefixed("of", trained(self.of, seed)), **prefixed("other", trained(self.other, seed))}
+        self.setting(seed, weights)  # raises SpecError now if the two do not fit
+        return weights
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
-        one, other = (
+        first, second = (
             environment.setting(seed, of_part(part, weights))
             for part, environment in (("of", self.of), ("other", self.other))
         )
-        self._compare(one, other)
-        here, there = (environment.sample(FEW, seed) for environment in (self.of, self.other))
-        if not torch.equal(here.label, there.label):
+        self._check_comparable(first, second)
+        samples, other_samples = (environment.sample(COMPARED, seed) for environment in (self.of, self.other))
+        if not torch.equal(samples.label, other_samples.label):
             raise SpecError("beside: the two environments label the same samples differently.")
-        sibling, before = in_units_of(here.x, there.x, other.model)
+        sibling, prefix = in_units_of(samples.x, other_samples.x, second.model)
         with torch.no_grad():
-            widths = [model(here.x[:1]).shape[-1] for model in (one.model, sibling)]
+            widths = [model(samples.x[:1]).shape[-1] for model in (first.model, sibling)]
         if widths[0] != widths[1]:
             raise SpecError(f"beside: {widths[0]} and {widths[1]} outputs cannot be compared.")
-        hints = {name: other.hints.get(name, "") for name in (*one.hints, *other.hints)}
-        told = {f"sibling.{name}": f"{before}{hint}" if hint else "" for name, hint in hints.items()}
-        return replace(one, sibling=sibling, hints={**one.hints, **told})
+        hints = {name: second.hints.get(name, "") for name in (*first.hints, *second.hints)}
+        sibling_hints = {f"sibling.{name}": f"{prefix}{hint}" if hint else "" for name, hint in hints.items()}
+        return replace(first, sibling=sibling, hints={**first.hints, **sibling_hints})
 
-    def _compare(self, one: Setting, other: Setting) -> None:
-        shapes = [setting.features.entries for setting in (one, other)]
+    def _check_comparable(self, first: Setting, second: Setting) -> None:
+        shapes = [setting.features.entries for setting in (first, second)]
         if shapes[0] != shapes[1]:
             raise SpecError(f"beside: inputs of shape {shapes[0]} and {shapes[1]} are not the same samples.")
-        classes = [setting.classes for setting in (one, other)]
-        if classes[0] != classes[1] or one.outputs != other.outputs:
+        classes = [setting.classes for setting in (first, second)]
+        if classes[0] != classes[1] or first.outputs != second.outputs:
             raise SpecError(
-                f"beside: one model answers with {one.outputs} of {len(classes[0])} classes, the other with "
-                f"{other.outputs} of {len(classes[1])}: they cannot be compared."
+                f"beside: one model answers with {first.outputs} of {len(classes[0])} classes, the other with "
+                f"{second.outputs} of {len(classes[1])}: they cannot be compared."
             )

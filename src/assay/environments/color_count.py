@@ -16,11 +16,11 @@ from assay.core.features import Pixels
 from assay.core.question import Question
 from assay.core.rng import Draws, Key
 from assay.core.setting import Reference, Samples, Setting, Truth
-from assay.craft.accumulate import hints, redundant_weights
+from assay.craft.accumulate import layer_hints, redundant_weights
 from assay.craft.interpret import Interpreted, interpret_color_count
 from assay.craft.networks import color_count
-from assay.craft.tiling import cells, plan
-from assay.kit.draw import scatter_boxes, shapes, speckle
+from assay.craft.tiling import plan, tiles
+from assay.kit.patches import scatter_boxes, shapes, speckle
 
 PAPER_SIDE = 224
 PAPER_SIZES = (20, 50)  # ours: the paper does not say
@@ -31,10 +31,10 @@ NAMES = {(255, 255, 255): "white", (255, 127, 0): "orange", (0, 127, 255): "blue
 class ColorCount:
     """Patches of different colours on a dark background; the network counts the pixels of each colour.
 
-    Pixels of the winning colour have effect +1, of other colours -1, background 0. That is about the probability; other
-    colours leave the winner's logit alone, and the margin knows the runner-up only. With ``unseen`` the network also
-    has redundant channels: they wake up on any colour that is not in the data, and push the counts about at random. The
-    seed draws those weights.
+    Pixels of the winning colour have effect +1 on the probability, of other colours -1, background 0. On the winner's
+    logit other colours have no effect; on the margin only the runner-up does. With ``unseen`` the network also has
+    redundant channels: any colour that is not in the data activates them, and they change the counts at random. The
+    seed draws their weights.
     """
 
     paper: ClassVar[str] = "Zhang et al., AttributionLab, 2024"
@@ -46,18 +46,18 @@ class ColorCount:
         (255, 127, 0),
         (0, 127, 255),
         (0, 255, 0),
-    )  # one a class
+    )  # one per class
     background: tuple[int, int, int] = (20, 20, 20)
     sizes: tuple[int, int] | None = None  # smallest and largest patch; None: 20 to 50, scaled with side
     unseen: bool = True  # unseen-data effect; False: no redundant channels
     redundant: int = 2  # redundant channels
-    scale: float | Literal["torch"] = 1.0  # redundant weights are uniform in -scale..scale; torch: as PyTorch would
+    scale: float | Literal["torch"] = 1.0  # redundant weights are uniform in -scale..scale; torch: PyTorch's range
     weight_seed: int | None = None  # of the redundant weights; None: the study's seed
     uniform: bool = False  # accumulator with all weights 1 instead of random ones
     accumulator_seed: int = 0  # of the random weights
     temperature: float | None = None  # of the explained probability; None: half the median lead of the winner
-    reference: int = 0  # images for methods that look at data first, as IBA does; kept in memory
-    forward: Literal["network", "program"] = "network"  # what answers where no gradient is needed; both are equal
+    reference: int = 0  # images for methods that need reference data, such as IBA; held in memory
+    forward: Literal["network", "program"] = "network"  # what answers if no gradient is needed; both agree
 
     @classmethod
     def tiny(cls) -> ColorCount:
@@ -65,19 +65,19 @@ class ColorCount:
 
     @property
     def draws_model(self) -> bool:
-        """The seed draws redundant weights, where there are any."""
+        """True if the seed draws redundant weights."""
         return self._redundant > 0 and self.weight_seed is None
 
     def program(self, x: Tensor, seed: int) -> Tensor:
-        """Count the pixels of each colour; where unseen colours wake the redundant channels, cell by cell."""
+        """Count the pixels of each colour; if there are redundant channels, tile by tile, with what they add."""
         counted = torch.stack([_resembles(x, color) for color in self.colors], dim=1)  # (B, C, H, W)
         if not self._redundant:
             return counted.sum(dim=(2, 3))
-        strange = (1 - counted.sum(dim=1) - _resembles(x, self.background)).clamp(min=0)
+        unseen = (1 - counted.sum(dim=1) - _resembles(x, self.background)).clamp(min=0)
         first = plan(self.side)[0]
-        push = self._weights(seed).sum(dim=1).flatten(1).to(x)  # (C, 9): equal channels add up
-        pushed = cells(strange[:, None], first)[:, 0] @ push.T  # (B, cells, C)
-        return (cells(counted, first).sum(dim=3) + pushed.transpose(1, 2)).clamp(min=0).sum(dim=2)
+        push = self._weights(seed).sum(dim=1).flatten(1).to(x)  # (C, 9): channels are equal, so weights add up
+        pushed = tiles(unseen[:, None], first)[:, 0] @ push.T  # (B, tiles, C)
+        return (tiles(counted, first).sum(dim=3) + pushed.transpose(1, 2)).clamp(min=0).sum(dim=2)
 
     def network(self, seed: int) -> nn.Module:
         return color_count(
@@ -92,7 +92,7 @@ class ColorCount:
         )
 
     def wires(self, seed: int) -> Interpreted:
-        """The network's second witness: its wires, interpreted."""
+        """The network's output, computed a second way as a check: its wires, interpreted."""
         weight_seed = self._weight_seed(seed)
         return interpret_color_count(self.side, self.colors, self.background, self._redundant, weight_seed, self.scale)
 
@@ -109,19 +109,19 @@ class ColorCount:
             reference=self._reference(seed),
             picture=lambda x: x / 255,
             forward=partial(self.program, seed=seed) if self.forward == "program" else None,
-            hints=hints(network, grad_cam=(1, "last"), iba=(2, "first")),  # the paper's layers.5 and layers.7
+            hints=layer_hints(network, grad_cam=(1, "last"), iba=(2, "first")),  # the paper's layers.5 and layers.7
         )
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
         masks = self._masks(("color_count", seed), indices)  # (B, C, H, W)
         first, second = masks.sum(dim=(2, 3)).topk(2, dim=1).indices.unbind(dim=1)
-        winner, rival = (one_hot(place, len(self.colors)) for place in (first, second))
+        winner, rival = (one_hot(color, len(self.colors)) for color in (first, second))
 
         def effect(sign: Tensor) -> Tensor:
             return (masks * sign[:, :, None, None]).sum(dim=1).float()
 
-        alone = effect(winner)
-        truth = Truth(effect(2 * winner - 1), {"logit": alone, "value": alone, "margin": effect(winner - rival)})
+        on_logit = effect(winner)
+        truth = Truth(effect(2 * winner - 1), {"logit": on_logit, "value": on_logit, "margin": effect(winner - rival)})
         return Samples(self._paint(masks), first, truth, tuple(indices))
 
     def _reference(self, seed: int) -> Reference | None:
@@ -131,13 +131,13 @@ class ColorCount:
         return Reference(self._paint(masks), masks.sum(dim=(2, 3)).argmax(dim=1))
 
     def _masks(self, stream: Key, indices: Sequence[int]) -> Tensor:
-        """Bool (B, C, H, W), one patch a colour. An image with a tie for the winner is drawn again."""
+        """Bool (B, C, H, W), one patch per colour. An image with a tie for the winner is drawn again."""
         masks = self._draw([(*stream, index, 0) for index in indices])
         attempt = 0
         while bool((tied := _lead(masks) == 0).any()):
             attempt += 1
-            again = [(*stream, index, attempt) for index, tie in zip(indices, tied, strict=True) if tie]
-            masks[tied] = self._draw(again)
+            redrawn = [(*stream, index, attempt) for index, tie in zip(indices, tied, strict=True) if tie]
+            masks[tied] = self._draw(redrawn)
         return masks
 
     def _draw(self, keys: Sequence[Key]) -> Tensor:
@@ -165,21 +165,21 @@ class ColorCount:
 
 
 def _resembles(x: Tensor, color: tuple[int, int, int]) -> Tensor:
-    """(B, H, W): 1 at the colour, falling to 0 within one unit of distance; 0 elsewhere."""
+    """(B, H, W): 1 at the colour, falling to 0 at L1 distance 1; 0 elsewhere."""
     target = torch.tensor(color, dtype=x.dtype, device=x.device)[:, None, None]
-    near = (x - target).abs_().neg_().add_(1).clamp_(min=0)  # in place: this test is most of the program's time
+    near = (x - target).abs_().neg_().add_(1).clamp_(min=0)  # in place: this takes most of the program's time
     return near.sum(dim=1).sub_(2).clamp_(min=0)
 
 
 def _lead(masks: Tensor) -> Tensor:
-    """(B,): pixels of the winner over the second."""
+    """(B,): pixels of the winner minus those of the runner-up."""
     first, second = masks.sum(dim=(2, 3)).topk(2, dim=1).values.unbind(dim=1)
     return first - second
 
 
 @lru_cache(maxsize=32)
 def _half_lead(environment: ColorCount) -> float:
-    """Half the winner's median lead over 64 images, to two digits: keeps the softmax off its flat ends."""
-    draws = environment._masks(("color_count", -1), range(64))
-    half = float(_lead(draws).double().median()) / 2
+    """Half the winner's median lead over 64 images, to two digits: avoids the flat ends of the softmax."""
+    masks = environment._masks(("color_count", -1), range(64))
+    half = float(_lead(masks).double().median()) / 2
     return float(round(half, 1 - floor(log10(half))))

@@ -1,4 +1,4 @@
-"""A model to which inputs without one cell are nothing new (Hesse et al., 2024)."""
+"""A model fine-tuned so that inputs without one cell are in its domain (Hesse et al., 2024)."""
 
 from __future__ import annotations
 
@@ -10,39 +10,40 @@ from typing import ClassVar
 import torch
 from torch import Generator, Tensor, nn
 
-from assay.core.drawn import draws_model
+from assay.catalogue.registry import card
 from assay.core.errors import SpecError
-from assay.core.foreign import load
+from assay.core.facts import draws_model
 from assay.core.protocols import Environment
 from assay.core.question import BASELINES
-from assay.core.registry import card
 from assay.core.rng import generator
 from assay.core.setting import Reference, Samples, Setting, model_copy
 from assay.core.trial import baseline_for
-from assay.environments._inside import named, of_part, trained, training_rows
-from assay.kit.cells import feature_cells
+from assay.environments._inside import of_part, prefixed, trained, training_rows
+from assay.foreign.imports import load
+from assay.kit.grid_cells import feature_cells
 from assay.train.augment import shifted
 from assay.train.fit import fit
 from assay.train.networks import restore
 
-ROWS = 256  # per call when accuracy is counted
+ROWS = 256  # per call when accuracy is measured
 
 
 @dataclass(frozen=True)
 class InDomain:
-    """Another environment, whose model is fine-tuned on inputs of which half lack one cell of a grid.
+    """Another environment, with its model fine-tuned on inputs of which half lack one cell of a grid.
 
-    Samples, truth and question are those of the other environment; its own model is the sibling. IDSDS is
-    ``single_deletion`` here. Truth is about the model before: nobody knows what fine-tuning made of it.
+    Samples, truth and question are the other environment's; its model is the sibling. IDSDS is ``single_deletion``
+    here. The truth describes the model before fine-tuning; for the fine-tuned model it is unknown.
 
-    In every step each training row draws a cell; with probability 1/2 the row stays whole, else that cell becomes
+    In every step each training row draws a cell; with probability 1/2 the row stays whole, otherwise that cell becomes
     canvas. Cross entropy, SGD with momentum, a learning rate that falls in steps. Defaults are those of a reproduction
-    on CIFAR-100; the paper's, for ImageNet: lr 0.001, batch 256, decay 1e-4, step 10. Rows are all that the environment
-    trains on (CIFAR: ``train_rows``), else its reference rows; never samples. The last epoch counts (ours: both studies
-    took the best one on the images that they then evaluated). The seed draws order, cells and views.
+    on CIFAR-100; the paper's, for ImageNet: lr 0.001, batch 256, decay 1e-4, step 10. Rows are all training rows of the
+    environment (CIFAR: ``train_rows``) or, without any, its reference rows; never samples. The last epoch is used
+    (ours: both studies took the best one on the images that they then evaluated). The seed draws order, cells and
+    augmentation.
 
-    Images are also moved and mirrored, as in the reproduction; zeros come in (ours: it pads with black). In tables and
-    texts every feature is a cell (ours). Needs a model with logits that gradients can train.
+    Images are also shifted and mirrored, as in the reproduction; zeros fill the gap (ours: it pads with black). In
+    tables and texts every feature is a cell (ours). Needs a model with logits that gradients can train.
     """
 
     paper: ClassVar[str] = "Benchmarking the Attribution Quality of Vision Models (Hesse et al., 2024)"
@@ -58,8 +59,8 @@ class InDomain:
     momentum: float = 0.9  # of SGD
     decay: float = 5e-4  # of the weights
     step: int = 15  # epochs after which the learning rate falls
-    gamma: float = 0.1  # what it is multiplied by
-    shift: int = 4  # pixels by which images are moved, half of them mirrored; 0: neither
+    gamma: float = 0.1  # what the learning rate is multiplied by
+    shift: int = 4  # pixels by which images are shifted at most, half of them mirrored; 0: neither
 
     def __post_init__(self) -> None:
         if min(self.grid) < 1 or self.grid == (1, 1):
@@ -76,15 +77,15 @@ class InDomain:
 
     @property
     def draws_model(self) -> bool:
-        """The seed draws the fine-tuning."""
+        """True if there is fine-tuning, which the seed draws, or if the seed draws the other environment's model."""
         return self.epochs > 0 or draws_model(self.of)
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
         return self.of.sample(indices, seed)
 
     def train(self, seed: int) -> dict[str, Tensor]:
-        before = trained(self.of, seed)
-        setting = self.of.setting(seed, before)
+        weights = trained(self.of, seed)
+        setting = self.of.setting(seed, weights)
         if (
             setting.outputs != "logits"
             or not setting.differentiable
@@ -104,26 +105,26 @@ class InDomain:
             schedule=lambda epoch: self.gamma ** (epoch // self.step),
             augment=partial(self._view, setting),
         )
-        self._compare(_accuracy(setting.model, rows), _accuracy(model, rows))
-        return {**named("of", before), **named("model", model.state_dict())}
+        self._check_accuracy(_accuracy(setting.model, rows), _accuracy(model, rows))
+        return {**prefixed("of", weights), **prefixed("model", model.state_dict())}
 
-    def _compare(self, before: float, after: float) -> None:
-        """Fine-tuning that ruins a model is no fine-tuning."""
+    def _check_accuracy(self, before: float, after: float) -> None:
+        """Raise SpecError if accuracy fell below half."""
         if after < before / 2:
             raise SpecError(
-                f"in_domain: fine-tuning ruined the model, which was right on {before:.0%} of its training rows and is "
-                f"on {after:.0%}: ask for a smaller lr than {self.lr:g}, or for more epochs than {self.epochs}."
+                f"in_domain: fine-tuning ruined the model: its accuracy on training rows fell from {before:.0%} to "
+                f"{after:.0%}. Set a smaller lr than {self.lr:g}, or more epochs than {self.epochs}."
             )
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
         before = self.of.setting(seed, of_part("of", weights))
         restore(model := model_copy(before.model), of_part("model", weights))
-        # What computes the same as the model before, or trains it again, is not about this one.
+        # forward, recipe and hints about a sibling belong to the model before fine-tuning.
         hints = {name: hint for name, hint in before.hints.items() if not name.startswith("sibling.")}
         return replace(before, model=model, sibling=before.model, forward=None, recipe=None, hints=hints)
 
     def _view(self, setting: Setting, x: Tensor, random: Generator) -> Tensor:
-        """A batch as the model sees it this time: moved, and half of the rows without a cell."""
+        """Augment a batch: images shifted and mirrored, half of the rows without a cell."""
         if self.shift and setting.kind == "image":
             x = shifted(self.shift, x, random)
         cells = feature_cells(setting.features, self.grid)
@@ -135,8 +136,8 @@ class InDomain:
 
 def _accuracy(model: nn.Module, rows: Reference) -> float:
     with torch.no_grad():
-        right = [
+        correct = [
             model(x).argmax(dim=-1) == label
             for x, label in zip(rows.x.split(ROWS), rows.label.split(ROWS), strict=True)
         ]
-    return float(torch.cat(right).double().mean())
+    return float(torch.cat(correct).double().mean())

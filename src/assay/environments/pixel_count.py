@@ -35,7 +35,7 @@ class PixelCount:
     radii: tuple[float, float] | None = None  # smallest and largest patch radius; None: 22.7 to 37.4, scaled with side
     uniform: bool = False  # accumulator with all weights 1 instead of random ones
     weight_seed: int | None = None  # of the accumulator; None: the study's seed
-    reference: int = 0  # images for methods that look at data first, as IBA does; kept in memory
+    reference: int = 0  # images for methods that need reference data, such as IBA; held in memory
 
     @classmethod
     def tiny(cls) -> PixelCount:
@@ -43,7 +43,7 @@ class PixelCount:
 
     @property
     def draws_model(self) -> bool:
-        """The seed draws the accumulator's weights, unless these are all 1."""
+        """True if the seed draws the accumulator's weights: they are not all 1 and have no seed of their own."""
         return not self.uniform and self.weight_seed is None
 
     def program(self, x: Tensor, seed: int) -> Tensor:
@@ -54,7 +54,7 @@ class PixelCount:
         return pixel_count(self.side, self.uniform, self._weight_seed(seed))
 
     def wires(self, seed: int) -> Interpreted:
-        """The network's second witness: its wires, interpreted."""
+        """The network's output, computed a second way as a check: its wires, interpreted."""
         return interpret_pixel_count(self.side, self.uniform, self._weight_seed(seed))
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:

@@ -40,7 +40,7 @@ class PixelModulo:
     radii: tuple[float, float] | None = None  # smallest and largest patch radius; None: 22.7 to 37.4, scaled with side
     uniform: bool = False  # accumulator with all weights 1 instead of random ones
     weight_seed: int | None = None  # of the accumulator; None: the study's seed
-    reference: int = 0  # images for methods that look at data first, as IBA does; kept in memory
+    reference: int = 0  # images for methods that need reference data, such as IBA; held in memory
 
     @classmethod
     def tiny(cls) -> PixelModulo:
@@ -48,11 +48,11 @@ class PixelModulo:
 
     @property
     def draws_model(self) -> bool:
-        """The seed draws the accumulator's weights, unless these are all 1."""
+        """True if the seed draws the accumulator's weights: they are not all 1 and have no seed of their own."""
         return not self.uniform and self.weight_seed is None
 
     def program(self, x: Tensor, seed: int) -> Tensor:
-        """The count modulo N; between N - 1 and N, where no whole number lies, it falls to 0 in a straight line."""
+        """The count modulo N; between N - 1 and N, where there is no whole number, it falls to 0 linearly."""
         rest = x.sum(dim=(1, 2, 3)).remainder(self.modulus)
         return (rest - self.modulus * (rest - (self.modulus - 1)).clamp(min=0)).unsqueeze(1)
 
@@ -60,7 +60,7 @@ class PixelModulo:
         return pixel_modulo(self.side, self.modulus, self._largest, self.uniform, self._weight_seed(seed))
 
     def wires(self, seed: int) -> Interpreted:
-        """The network's second witness: its wires, interpreted."""
+        """The network's output, computed a second way as a check: its wires, interpreted."""
         return interpret_pixel_modulo(self.side, self.modulus, self._largest, self.uniform, self._weight_seed(seed))
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
@@ -89,7 +89,7 @@ class PixelModulo:
         return white
 
     def remainder(self, samples: Samples) -> Tensor:
-        """(B,) the label in the paper's sense: what the network must answer."""
+        """(B,): the label in the paper's sense, which the network must answer."""
         return self.program(samples.x, 0)[:, 0].long()
 
     @property

@@ -22,14 +22,14 @@ from assay.craft.token_count import Lexicon, interpret_token_count, leak, token_
 
 @dataclass(frozen=True)
 class TokenCount:
-    """Texts of random words; the class with the most words wins, and a transformer counts them.
+    """Texts of random words; a transformer counts the words of each class, and the class with the most words wins.
 
-    Words of the winning class have effect +1, words of other classes -1, all others 0: fillers, and decoys, which the
-    network's values cannot tell from words of a class; only its attention does. All decoys of a text look like one
-    class that does not win. With ``negation`` a negator turns the word after it: that word then counts -1 for its
-    class. The effect of a token is what the count for the winner, minus the counts for all others, loses without it:
-    a turned word of the winner has effect -1, its negator -2; a negator that turns nothing has effect 0. That is about
-    the probability; other classes leave the winner's logit alone, and the margin knows the runner-up only.
+    Words of the winning class have effect +1 on the probability, words of other classes -1, fillers and decoys 0. The
+    values of the network's attention are the same for decoys as for words of a class; only the attention weights
+    differ. All decoys of a text look like one class that does not win. With ``negation`` a negator negates the word
+    after it, which then counts -1 for its class. A token's effect is how much the winner's count minus all other counts
+    loses without it: a negated word of the winner has effect -1, its negator -2; a negator before no counted word has
+    effect 0. On the winner's logit other classes have no effect; on the margin only the runner-up does.
 
     The order of words matters for negation only. There is no layer normalisation.
     """
@@ -48,7 +48,7 @@ class TokenCount:
     negation: bool = False  # negators among the words
     negated: float = 0.4  # share of counted words that a negator precedes, with negation
     sharpness: float = 24.0  # of attention: how far the softmax's scores are apart
-    reference: int = 256  # texts for methods that look at data first
+    reference: int = 256  # texts for methods that need reference data
     temperature: float | None = None  # of the explained probability; None: half the median lead of the winner
 
     def __post_init__(self) -> None:
@@ -67,19 +67,19 @@ class TokenCount:
 
     @property
     def bound(self) -> float:
-        """How far program and network may be apart on texts: the softmax's leak, and the rounding of float32.
+        """Largest difference of program and network on texts: the softmax's leak, and the rounding of float32.
 
-        The reader adds up S numbers of at most 1, each off by a rounding or so, divided and then multiplied by S.
+        The reader adds up S numbers of at most 1, each off by about one rounding, divided and then multiplied by S.
         """
         return leak(self.length, self.sharpness) + (self.length + 1) ** 2 * torch.finfo(torch.float32).eps
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """By how much a token can move the answer."""
+        """By how much a token can change the answer."""
         return (1, 2)
 
     def program(self, x: Tensor, seed: int) -> Tensor:
-        """Count the words of each class; a word after a negator counts -1. For texts, also with words blanked out."""
+        """Count the words of each class; a word after a negator counts -1. Also for texts with words blanked out."""
         lexicon = self._lexicon
         classes = (x * lexicon.counts.to(x)) @ lexicon.looks.to(x)  # (B, T, classes)
         return (classes * self._turn(x).unsqueeze(2)).sum(dim=1)
@@ -88,7 +88,7 @@ class TokenCount:
         return token_count(self.length, self._lexicon, self.sharpness)
 
     def wires(self, seed: int) -> Interpreted:
-        """The network's second witness: its heads, from their formula."""
+        """The network's output, computed a second way as a check: its heads, from their formula."""
         return partial(interpret_token_count, lexicon=self._lexicon, sharpness=self.sharpness)
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
@@ -106,39 +106,39 @@ class TokenCount:
         x, label = self._texts([("token_count", seed, index) for index in indices])
         winner = one_hot(label, self.classes).float()
         rival = one_hot((self.program(x, 0) - 1e9 * winner).argmax(dim=1), self.classes)
-        alone = self._effect(x, winner)
-        others = {"logit": alone, "value": alone, "margin": self._effect(x, winner - rival)}
-        return Samples(x, label, Truth(self._effect(x, 2 * winner - 1), others), tuple(indices))
+        on_logit = self._effect(x, winner)
+        by_readout = {"logit": on_logit, "value": on_logit, "margin": self._effect(x, winner - rival)}
+        return Samples(x, label, Truth(self._effect(x, 2 * winner - 1), by_readout), tuple(indices))
 
     def _reference(self, seed: int) -> Reference:
         return Reference(*self._texts([("token_count", "reference", seed, index) for index in range(self.reference)]))
 
     def _effect(self, x: Tensor, side: Tensor) -> Tensor:
-        """(B, T): words by their turn and the side (B, classes) of their class, negators by what they turn."""
+        """(B, T): effects of words and negators on the counts, weighted by ``side`` (B, classes)."""
         lexicon = self._lexicon
         word = torch.einsum("btv,vc,bc->bt", x * lexicon.counts, lexicon.looks, side)
-        turned = pad(word, (0, 1))[:, 1:] * (x @ lexicon.negates)  # what comes after a negator
-        return word * self._turn(x) - 2 * turned
+        negated = pad(word, (0, 1))[:, 1:] * (x @ lexicon.negates)  # what comes after a negator
+        return word * self._turn(x) - 2 * negated
 
     def _turn(self, x: Tensor) -> Tensor:
         """(B, T): -1 after a negator, otherwise 1."""
         return 1 - 2 * pad(x @ self._lexicon.negates.to(x), (1, 0))[:, :-1]
 
     def _texts(self, keys: Sequence[tuple[str | int, ...]]) -> tuple[Tensor, Tensor]:
-        """Texts and their labels. A text without a winner is drawn again."""
+        """Texts and labels. A text with a tie for the winner is drawn again."""
         x, label, lead = self._draw([(*key, 0) for key in keys])
         attempt = 0
         while bool((tied := lead == 0).any()):
             attempt += 1
-            again = [(*key, attempt) for key, tie in zip(keys, tied, strict=True) if tie]
-            x[tied], label[tied], lead[tied] = self._draw(again)
+            redrawn = [(*key, attempt) for key, tie in zip(keys, tied, strict=True) if tie]
+            x[tied], label[tied], lead[tied] = self._draw(redrawn)
         return x, label
 
     def _draw(self, keys: Sequence[tuple[str | int, ...]]) -> tuple[Tensor, Tensor, Tensor]:
-        """Words that count first, for they make the label; then decoys of another class, and fillers."""
-        role, own, which, turn, other = Draws(keys).uniform(self.length, 5).unbind(dim=2)
+        """Texts, labels and leads. Words that count are drawn first, as they decide the label; then decoys."""
+        role, owner, which, turn, other = Draws(keys).uniform(self.length, 5).unbind(dim=2)
         counts, decoy = role < self.counted, (role >= self.counted) & (role < self.counted + self.mimicked)
-        kind = (own * self.classes).long()
+        kind = (owner * self.classes).long()
         word = kind * self.words + (which * self.words).long()
         ids = torch.where(counts, word, self._filler + (which * self.fillers).long())
         if self.negation:
@@ -158,7 +158,7 @@ class TokenCount:
 
     @property
     def _filler(self) -> int:
-        """The first filler: words that count and decoys come before, class by class; the negator is last."""
+        """The first filler. Words that count come before, then decoys, both class by class; the negator is last."""
         return self.classes * (self.words + self.decoys)
 
     @property
@@ -176,7 +176,7 @@ class TokenCount:
 
 @lru_cache(maxsize=32)
 def _half_lead(environment: TokenCount) -> float:
-    """Half the winner's median lead over 64 texts: keeps the softmax off its flat ends."""
+    """Half the winner's median lead over 64 texts: avoids the flat ends of the softmax."""
     x, _ = environment._texts([("token_count", "lead", index) for index in range(64)])
     first, second = environment.program(x, 0).topk(2, dim=1).values.unbind(dim=1)
     return float((first - second).median()) / 2

@@ -1,4 +1,4 @@
-"""The artifacts of a study: trials, evidence and scores of its grid, and the samples of its gallery."""
+"""The artifacts of a study: the trials, evidence and scores of its grid, and the samples of its gallery."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from assay.artifacts.artifact import Artifact, blocks
+from assay.artifacts.artifact import Artifact, split_blocks
 from assay.artifacts.component import Component
-from assay.artifacts.evidence import EvidenceArtifact, evidence
-from assay.artifacts.model import Place, place
+from assay.artifacts.evidence import EvidenceArtifact, make_evidence
+from assay.artifacts.model import Place, make_place
 from assay.artifacts.samples import SamplesArtifact
 from assay.artifacts.score import ScoreArtifact
-from assay.artifacts.trial import TrialArtifact, trials
+from assay.artifacts.trial import TrialArtifact, make_trials
 from assay.study.study import Entry, Study
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class Series:
     """One method in one environment with one seed."""
 
     environment: Entry
@@ -28,7 +28,7 @@ class Cell:
     evidence: Mapping[str, tuple[EvidenceArtifact, ...]]  # by the metric's label, block by block
 
     def to_json(self) -> dict[str, Any]:
-        """Keys under their labels: what export and the report read."""
+        """Keys with their labels, for export and the report."""
         return {
             "environment": self.environment.label,
             "method": self.method.label,
@@ -41,8 +41,8 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
-    """One line of a study's result."""
+class ScoreRow:
+    """One method in one environment by one metric, over all seeds: a line of the result."""
 
     environment: str
     method: str
@@ -56,21 +56,21 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """All that a study wants to know."""
+    """All artifacts that a study asks for."""
 
-    cells: tuple[Cell, ...]
-    rows: tuple[Row, ...]
+    series: tuple[Series, ...]
+    rows: tuple[ScoreRow, ...]
     gallery: Mapping[str, SamplesArtifact]  # by the environment's label
 
     @cached_property
     def wanted(self) -> tuple[Artifact, ...]:
-        blocks = (block for cell in self.cells for found in cell.evidence.values() for block in found)
-        trials = (trial for cell in self.cells for trial in cell.trials)
-        return (*self.gallery.values(), *trials, *blocks, *(row.score for row in self.rows))
+        evidence = (block for series in self.series for blocks in series.evidence.values() for block in blocks)
+        trials = (trial for series in self.series for trial in series.trials)
+        return (*self.gallery.values(), *trials, *evidence, *(row.score for row in self.rows))
 
 
 def grid(study: Study, dtype: str = "float32") -> Grid:
-    """Components are read once; equal ones are one object, so that their parts are shared."""
+    """The artifacts of a study. Equal components are one object: each is read once, and its artifacts are shared."""
     components: dict[tuple[str, str], Component] = {}
     places: dict[tuple[str, int], Place] = {}
 
@@ -79,30 +79,32 @@ def grid(study: Study, dtype: str = "float32") -> Grid:
 
     def place_of(entry: Entry, seed: int) -> Place:
         data_seed = seed if study.data_seed is None else study.data_seed
-        where = component("environments", entry)
-        return places.setdefault((where.identity, seed), place(where, seed, data_seed, dtype))
+        environment = component("environments", entry)
+        return places.setdefault((environment.identity, seed), make_place(environment, seed, data_seed, dtype))
 
-    def cell(environment: Entry, method: Entry, seed: int) -> Cell:
-        cut = blocks(environment.samples, environment.block, environment.rows)
-        asked = trials(place_of(environment, seed), component("methods", method), method.question, cut)
-        judged = {
-            metric.label: tuple(evidence(trial, component("metrics", metric)) for trial in asked)
-            for metric in study.judged_by(environment)
+    def make_series(environment: Entry, method: Entry, seed: int) -> Series:
+        blocks = split_blocks(environment.samples, environment.block, environment.rows)
+        trials = make_trials(place_of(environment, seed), component("methods", method), method.question, blocks)
+        evidence = {
+            metric.label: tuple(make_evidence(trial, component("metrics", metric)) for trial in trials)
+            for metric in study.metrics_for(environment)
         }
-        return Cell(environment, method, seed, asked, judged)
+        return Series(environment, method, seed, trials, evidence)
 
-    cells = tuple(cell(*part) for part in study.cells())
-    shown = study.environments if study.gallery else ()
-    gallery = {entry.label: SamplesArtifact(place_of(entry, study.seeds[0]), study.gallery) for entry in shown}
-    return Grid(cells, tuple(_rows(cells)), gallery)
+    all_series = tuple(make_series(*coordinates) for coordinates in study.series())
+    pictured = study.environments if study.pictured else ()
+    gallery = {entry.label: SamplesArtifact(place_of(entry, study.seeds[0]), study.pictured) for entry in pictured}
+    return Grid(all_series, tuple(_score_rows(all_series)), gallery)
 
 
-def _rows(cells: tuple[Cell, ...]) -> Iterator[Row]:
-    groups: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault((cell.environment.label, cell.method.label), []).append(cell)
+def _score_rows(all_series: tuple[Series, ...]) -> Iterator[ScoreRow]:
+    groups: dict[tuple[str, str], list[Series]] = {}
+    for series in all_series:
+        groups.setdefault((series.environment.label, series.method.label), []).append(series)
     for (environment, method), group in groups.items():
         for metric in group[0].evidence:
-            found = tuple(cell.evidence[metric] for cell in group)
-            judge = found[0][0].metric
-            yield Row(environment, method, metric, ScoreArtifact(judge, found, group[0].environment.samples))
+            evidence = tuple(series.evidence[metric] for series in group)
+            component = evidence[0][0].metric
+            yield ScoreRow(
+                environment, method, metric, ScoreArtifact(component, evidence, group[0].environment.samples)
+            )

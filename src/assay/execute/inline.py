@@ -20,7 +20,7 @@ from assay.store.memory import MemoryStore
 
 @dataclass(frozen=True)
 class Inline:
-    """One artifact after the other, here."""
+    """Computes one artifact after the other in this process."""
 
     desk: Desk
     raises: bool = False  # exceptions pass through instead of becoming records
@@ -29,16 +29,16 @@ class Inline:
         threads = torch.get_num_threads()
         torch.set_num_threads(self.desk.machine.threads)
         try:
-            while (found := queue.next()) is not None:
-                record = self.desk.compute(*found, raises=self.raises)
-                queue.learn(record)
+            while (task := queue.next()) is not None:
+                record = self.desk.compute(*task, raises=self.raises)
+                queue.add_record(record)
                 yield record
         finally:
             torch.set_num_threads(threads)
 
 
-class Memory:
-    """Artifacts that are computed in this process and kept in memory."""
+class MemoryEngine:
+    """Computes artifacts in this process and keeps them in memory."""
 
     def __init__(self, machine: Machine, raises: bool = False) -> None:
         self.store = MemoryStore()
@@ -46,7 +46,7 @@ class Memory:
         self._executor = Inline(self.desk, raises)
 
     def realise(self, wanted: Iterable[Artifact]) -> None:
-        """Compute what is wanted and not there yet."""
+        """Compute the wanted artifacts that are not in memory yet."""
         for record in self._executor.run(Queue(missing(wanted, self.store), self.store)):
             self.store.put(record)
 

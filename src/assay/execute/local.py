@@ -1,8 +1,8 @@
 """Computing artifacts in processes of this machine.
 
-Workers are spawned, never forked. They write arrays; records travel to this process (the driver), which alone writes
-the log. A worker that dies (segmentation fault, out-of-memory killer) or takes too long is one failed record, and is
-replaced. Workers end with their driver, whatever ends it.
+Workers are spawned, never forked. They write arrays and send records to this process (the driver), which alone writes
+the log. A worker that dies (segmentation fault, out-of-memory killer) or takes too long leaves one failed record and is
+replaced. So is one that ends because it holds too much memory. Workers end when their driver ends, for whatever reason.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from assay.artifacts.outcome import failed
+from assay.artifacts.outcome import failed_record
 from assay.core.errors import AssayError
+from assay.core.heap import start_without_cache
 from assay.core.machine import Machine
-from assay.core.pages import start_without_cache
 from assay.core.records import Record
 from assay.execute.queue import Queue
-from assay.execute.worker import OpenDesk, Task, open_desk, work
+from assay.execute.worker import Last, OpenDesk, Task, open_desk, work
 
-GRACE = 0.5  # seconds that workers have to end when the driver is done with them
-LOOK = 1.0  # seconds between two looks at workers that say nothing
-FALSE_STARTS = 3  # workers in a row that die before they can begin, until the run is given up
+GRACE = 0.5  # seconds until a worker that should end is killed
+POLL = 1.0  # most seconds to wait for messages before workers are checked
+KILLED = ". The system kills a process when memory runs out: try fewer --workers, a smaller --memory or smaller inputs"
+FALSE_STARTS = 3  # workers in a row that die before they are ready, until the run stops
 
 _spawn = multiprocessing.get_context("spawn")
 
@@ -49,7 +50,7 @@ class Local:
             return
         team = _Team(queue, self.timeout)
         start_without_cache()
-        # multiprocessing asks workers politely at exit, waits for them, and waits forever for one that is busy.
+        # At exit, multiprocessing would wait for its workers without end; a busy one is killed here.
         atexit.register(team.stop)
         try:
             team.begin(max(1, self.workers), (self.root, self.machine, self.desk))
@@ -61,12 +62,13 @@ class Local:
 
 @dataclass(eq=False)
 class _Worker:
-    """One process, and the task that it works on."""
+    """A worker process and its current task."""
 
     arguments: tuple[Path, Machine, OpenDesk]
-    ready: bool = False  # it has imported what it needs, and reads tasks
+    ready: bool = False  # its imports are done and it reads tasks
     task: Task | None = None
-    since: float = 0.0  # when it got the task
+    begun: bool = False  # it has confirmed that it has the task
+    task_start: float = 0.0  # when it got the task
     process: BaseProcess = field(init=False)
     pipe: Connection = field(init=False)
 
@@ -74,33 +76,38 @@ class _Worker:
         self.start()
 
     def start(self) -> None:
-        """A new process; what the one before was working on is forgotten."""
+        """Start a new process; the task of the one before is dropped."""
         self.ready, self.task = False, None
-        self.pipe, theirs = _spawn.Pipe()
+        self.pipe, worker_end = _spawn.Pipe()
         in_main_thread = threading.current_thread() is threading.main_thread()
-        self.process = _spawn.Process(target=work, args=(theirs, in_main_thread, *self.arguments), daemon=True)
+        self.process = _spawn.Process(target=work, args=(worker_end, in_main_thread, *self.arguments), daemon=True)
         self.process.start()
-        theirs.close()
+        worker_end.close()
 
-    def give(self, task: Task) -> bool:
-        """False where the worker died while it had nothing to do: another one can have the task."""
+    def assign(self, task: Task) -> bool:
+        """Send the task. False where the worker died while idle; the task is then free for another one."""
         if self.process.exitcode is not None:
             return False
         try:
             self.pipe.send(task)
         except ConnectionError:
             return False
-        self.task, self.since = task, time.monotonic()
+        self.task, self.begun, self.task_start = task, False, time.monotonic()
         return True
 
     def end(self, grace: float) -> str:
-        """Make sure that the process is gone, if need be by a kill; how it ended."""
+        """End the process, by a kill after ``grace`` seconds; returns how it ended."""
         self.pipe.close()
         self.process.join(grace)
         self.process.kill()
         self.process.join()
         code = self.process.exitcode
         return f"signal {-code}, {signal.Signals(-code).name}" if code and code < 0 else f"exit code {code}"
+
+
+def late(timeout: float) -> str:
+    """The reason of an artifact that was stopped."""
+    return f"took longer than {timeout:g} s and was stopped: see --timeout"
 
 
 class _Team:
@@ -110,6 +117,7 @@ class _Team:
         self.queue, self.timeout = queue, timeout
         self.workers: list[_Worker] = []
         self.task: Task | None = None  # the next one, for the first worker that is free
+        self.returned: list[Task] = []  # of workers that died before they had begun
         self.false_starts = 0
 
     def begin(self, count: int, arguments: tuple[Path, Machine, OpenDesk]) -> None:
@@ -117,77 +125,94 @@ class _Team:
             self.workers.append(_Worker(arguments))
 
     def records(self) -> Iterator[Record]:
-        made: list[Record] = []
+        records: list[Record] = []
         while True:
-            self._hand_out()
-            yield from made  # whoever stores them keeps no worker waiting
+            self._assign_tasks()
+            yield from records  # after the workers got new tasks: they do not wait while these are stored
             if self.task is None and all(worker.task is None for worker in self.workers):
                 return
-            made = self._listen()
+            records = self._collect_records()
 
-    def _hand_out(self) -> None:
+    def _assign_tasks(self) -> None:
         for worker in self.workers:
-            self.task = self.task or self.queue.next()
+            self.task = self.task or (self.returned.pop() if self.returned else self.queue.next())
             if self.task is None:
                 return
             if worker.ready and worker.task is None:
-                if worker.give(self.task):
+                if worker.assign(self.task):
                     self.task = None
                 else:
                     self._replace(worker)
 
-    def _listen(self) -> list[Record]:
-        """The records of workers that are done, dead or late, after some time at most."""
-        heard = [worker for worker in self.workers if worker.task is not None or not worker.ready]
-        wait([worker.pipe for worker in heard], self._patience())
-        found = [record for worker in heard if (record := self._hear(worker)) is not None]
-        for record in found:
-            self.queue.learn(record)
-        return found
+    def _collect_records(self) -> list[Record]:
+        """Wait for messages, then return the records of workers that are done, dead or late."""
+        active = [worker for worker in self.workers if worker.task is not None or not worker.ready]
+        wait([worker.pipe for worker in active], self._seconds_to_wait())
+        records = [record for worker in active if (record := self._check_worker(worker)) is not None]
+        for record in records:
+            self.queue.add_record(record)
+        return records
 
-    def _patience(self) -> float:
+    def _seconds_to_wait(self) -> float:
         if self.timeout is None:
-            return LOOK
-        late = [worker.since + self.timeout - time.monotonic() for worker in self.workers if worker.task is not None]
-        return max(0.0, min([LOOK, *late]))
+            return POLL
+        remaining = [
+            worker.task_start + self.timeout - time.monotonic() for worker in self.workers if worker.task is not None
+        ]
+        return max(0.0, min([POLL, *remaining]))
 
-    def _hear(self, worker: _Worker) -> Record | None:
-        # Asked before the pipe is read: what a dead worker sent is in there. A process that it left behind may hold
-        # the pipe open, so that its end alone does not tell.
+    def _check_worker(self, worker: _Worker) -> Record | None:
+        # The exit code is read first: then the pipe holds all that a dead worker sent. The pipe's end is not enough to
+        # notice its death, because a process that the worker left behind may hold the pipe open.
         dead = worker.process.exitcode is not None
         if worker.pipe.poll():
             try:
-                return self._done(worker, worker.pipe.recv())
+                return self._handle_message(worker, worker.pipe.recv())
             except (EOFError, ConnectionError):
                 dead = True
         if dead:
             return self._replace(worker)
-        if worker.task is not None and self.timeout is not None and time.monotonic() - worker.since >= self.timeout:
+        if (
+            worker.task is not None
+            and self.timeout is not None
+            and time.monotonic() - worker.task_start >= self.timeout
+        ):
             worker.process.kill()
-            return self._replace(worker, f"took longer than {self.timeout:g} s and was stopped: see --timeout")
+            return self._replace(worker, late(self.timeout))
         return None
 
-    def _done(self, worker: _Worker, message: Record | str | None) -> Record | None:
-        """A record; None from a worker that can begin; or the traceback of an error that is not a component's."""
-        if worker.task is None:
+    def _handle_message(self, worker: _Worker, message: Last | Record | str | None) -> Record | None:
+        """A record, None from a worker that is ready or begins its task, or the traceback of an error that no component
+        raised; the last one of a worker that ends now is marked."""
+        if isinstance(message, Last):
+            record = self._handle_message(worker, message.message)
+            self._replace(worker)
+            return record
+        if message is None:
+            worker.begun = worker.task is not None
             worker.ready, self.false_starts = True, 0
             return None
+        assert worker.task is not None
         (artifact, _), worker.task = worker.task, None
         if isinstance(message, Record):
             return message
         reason = str(message).rstrip().rpartition("\n")[2]
-        return failed(artifact.kind, artifact.key, reason, str(message))
+        return failed_record(artifact.kind, artifact.key, reason, str(message))
 
     def _replace(self, worker: _Worker, reason: str = "") -> Record | None:
-        """The failed record of what the worker was working on, if it was."""
-        task, cause = worker.task, worker.end(GRACE)
+        """Start a new process for a dead worker; returns the failed record of the task that it had begun, if any."""
+        task, begun, cause = worker.task, worker.begun, worker.end(GRACE)
         if not worker.ready:
             self._count_false_start(cause)
         worker.start()
         if task is None:
             return None
+        if not begun and not reason:
+            self.returned.append(task)
+            return None
         artifact, _ = task
-        return failed(artifact.kind, artifact.key, reason or f"the worker died ({cause}) while it computed this")
+        died = f"the worker died ({cause}) while it computed this{KILLED if 'SIGKILL' in cause else ''}"
+        return failed_record(artifact.kind, artifact.key, reason or died)
 
     def _count_false_start(self, cause: str) -> None:
         self.false_starts += 1
@@ -198,9 +223,9 @@ class _Team:
             )
 
     def stop(self) -> None:
-        """Workers that have nothing to do end when their pipe is closed; the others are killed after a while."""
+        """End all workers: idle ones end when their pipe is closed, busy ones are killed after ``GRACE`` seconds."""
         for worker in self.workers:
             worker.pipe.close()
-        until = time.monotonic() + GRACE
+        deadline = time.monotonic() + GRACE
         for worker in self.workers:
-            worker.end(max(0.0, until - time.monotonic()))
+            worker.end(max(0.0, deadline - time.monotonic()))

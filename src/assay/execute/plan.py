@@ -1,22 +1,25 @@
-"""The plan: which artifacts still have to be computed, given what a store has. Resuming is set difference."""
+"""The plan: which artifacts a study needs and the store lacks. A resumed run computes this difference."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from assay.artifacts.artifact import Artifact
-from assay.execute.grid import Grid
 from assay.store.protocol import Records
 
-# Shared things first: they open the way for many others. The queue finishes what is begun before it begins anew.
+if TYPE_CHECKING:
+    from assay.execute.grid import Grid
+
+# Shared artifacts come first, because many others need them. (The queue prefers evidence and scores that are ready.)
 RANK = {"model": 0, "samples": 1, "fit": 1, "probe": 1, "prepared": 2, "trial": 3, "evidence": 4, "score": 5}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Artifacts in an order in which each comes after what it needs."""
+    """Artifacts in an order in which each one comes after those it needs."""
 
     artifacts: tuple[Artifact, ...]
     trials: int = 0  # blocks of attribution in the whole study
@@ -29,40 +32,43 @@ class Plan:
 
 
 def plan(grid: Grid, store: Records) -> Plan:
-    """What is missing of a study."""
+    """The artifacts of a study that the store lacks."""
     artifacts = missing(grid.wanted, store)
-    left = {artifact.key for artifact in artifacts}
+    missing_keys = {artifact.key for artifact in artifacts}
     total = reused = 0
-    for cell in grid.cells:
-        for block, trial in enumerate(cell.trials):
+    for series in grid.series:
+        for block, trial in enumerate(series.trials):
             total += 1
-            reused += trial.key not in left and all(found[block].key not in left for found in cell.evidence.values())
+            reused += trial.key not in missing_keys and all(
+                evidence[block].key not in missing_keys for evidence in series.evidence.values()
+            )
     return Plan(tuple(artifacts), total, reused)
 
 
 def missing(wanted: Iterable[Artifact], store: Records) -> list[Artifact]:
-    """What has to be computed, each once, prerequisites first.
+    """The artifacts that have to be computed, each once, prerequisites first.
 
-    Of what is wanted it is enough that it is there; what will be read for something else is looked at closely.
+    A wanted artifact is computed if the store has no answer for it. One that another artifact will read must also be
+    intact: its arrays are read and checked.
     """
     wanted = list(wanted)
-    asked = {artifact.key for artifact in wanted}
-    known = store.known(asked)
-    found: dict[str, Artifact] = {}
-    sound: dict[str, bool] = {}
+    wanted_keys = {artifact.key for artifact in wanted}
+    answers = store.answers(wanted_keys)
+    to_compute: dict[str, Artifact] = {}
+    intact: dict[str, bool] = {}
 
     def add(artifact: Artifact) -> None:
-        if artifact.key in found:
+        if artifact.key in to_compute:
             return
-        found[artifact.key] = artifact
+        to_compute[artifact.key] = artifact
         for need in artifact.needs:
-            if need.key not in sound:
-                absent = need.key in asked and need.key not in known
-                sound[need.key] = not absent and store.has(need.key, sound=True)
-            if not sound[need.key]:
+            if need.key not in intact:
+                absent = need.key in wanted_keys and need.key not in answers
+                intact[need.key] = not absent and store.has(need.key, intact=True)
+            if not intact[need.key]:
                 add(need)
 
     for artifact in wanted:
-        if artifact.key not in known:
+        if artifact.key not in answers:
             add(artifact)
-    return sorted(found.values(), key=lambda artifact: RANK[artifact.kind])
+    return sorted(to_compute.values(), key=lambda artifact: RANK[artifact.kind])

@@ -1,57 +1,88 @@
-"""Which artifact may be computed next: the part of scheduling that does not care where that happens."""
+"""Which artifact is computed next: the part of scheduling that is the same for every executor.
+
+Evidence and scores come first, so that trials in progress are finished. Then shared artifacts come before those that
+need them. Among equals, those that take longest come first, so that all workers end at about the same time. A group
+whose cost is not known yet goes before all others: its first record tells.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
 from heapq import heappop, heappush
+from math import frexp, inf
 
 from assay.artifacts.artifact import Artifact
+from assay.artifacts.group import Group
 from assay.core.records import Record
+from assay.execute.cost import Costs
+from assay.execute.plan import RANK
 from assay.store.protocol import Records
 
-_FIRST = ("evidence", "score")  # what is begun is finished before something else is begun
+_FIRST = ("evidence", "score")
 
 
 class Queue:
-    """Artifacts that wait, and the records that they need."""
+    """Artifacts to be computed, and the records that they need."""
 
     def __init__(self, artifacts: Iterable[Artifact], store: Records) -> None:
         self.artifacts = list(artifacts)
-        coming = {artifact.key for artifact in self.artifacts}
-        needed = [list(dict.fromkeys(need.key for need in artifact.needs)) for artifact in self.artifacts]
-        self.records: dict[str, Record] = dict(store.known({key for keys in needed for key in keys} - coming))
-        self._needed = needed
-        self._unknown = [sum(key in coming for key in keys) for keys in needed]
-        self._waiting: defaultdict[str, list[int]] = defaultdict(list)  # by what they wait for
-        self._ready: list[tuple[bool, int]] = []
-        for place, keys in enumerate(needed):
+        self.costs = Costs()
+        queued_keys = {artifact.key for artifact in self.artifacts}
+        needed_keys = [list(dict.fromkeys(need.key for need in artifact.needs)) for artifact in self.artifacts]
+        self.records: dict[str, Record] = dict(
+            store.answers({key for keys in needed_keys for key in keys} - queued_keys)
+        )
+        self._needed_keys = needed_keys
+        self._missing_counts = [sum(key in queued_keys for key in keys) for keys in needed_keys]
+        self._waiting: defaultdict[str, list[int]] = defaultdict(list)  # positions, by the key they wait for
+        self._ready: dict[str, list[int]] = {}  # heaps of positions, by the key of their group
+        self._orders: dict[str, tuple[bool, int, float]] = {}  # of groups, by key: the smallest one is next
+        self._groups: dict[str, Group] = {}
+        for position, keys in enumerate(needed_keys):
             for key in keys:
-                if key in coming:
-                    self._waiting[key].append(place)
-            if not self._unknown[place]:
-                self._push(place)
+                if key in queued_keys:
+                    self._waiting[key].append(position)
+            if not self._missing_counts[position]:
+                self._push(position)
 
     def __bool__(self) -> bool:
         """Whether there was anything to compute."""
         return bool(self.artifacts)
 
     def next(self) -> tuple[Artifact, dict[str, Record]] | None:
-        """The first artifact whose needs are known, with these; None where all others wait for something."""
+        """The first artifact whose needs have records, with these records; None where all others still wait."""
         if not self._ready:
             return None
-        _, place = heappop(self._ready)
-        return self.artifacts[place], {key: self.records[key] for key in self._needed[place]}
+        group = min(self._ready, key=lambda group: (self._orders[group], self._ready[group][0]))
+        position = heappop(self._ready[group])
+        if not self._ready[group]:
+            del self._ready[group]
+        return self.artifacts[position], {key: self.records[key] for key in self._needed_keys[position]}
 
-    def learn(self, record: Record) -> None:
-        """A record that was made; kept only if an artifact needs it."""
+    def add_record(self, record: Record) -> None:
+        """Take in a new record; it is kept only if an artifact needs it."""
+        self.costs.add(record)
+        group = self._groups.get(str(record.origin.get("group")))
+        if group is not None:
+            self._orders[group.key] = self._order(group)
         waiting = self._waiting.pop(record.key, [])
         if waiting:
             self.records[record.key] = record
-        for place in waiting:
-            self._unknown[place] -= 1
-            if not self._unknown[place]:
-                self._push(place)
+        for position in waiting:
+            self._missing_counts[position] -= 1
+            if not self._missing_counts[position]:
+                self._push(position)
 
-    def _push(self, place: int) -> None:
-        heappush(self._ready, (self.artifacts[place].kind not in _FIRST, place))
+    def _push(self, position: int) -> None:
+        group = self.artifacts[position].group
+        key = group.key
+        if key not in self._groups:
+            self._groups[key], self._orders[key] = group, self._order(group)
+        heappush(self._ready.setdefault(key, []), position)
+
+    def _order(self, group: Group) -> tuple[bool, int, float]:
+        """Times count by their power of 2: groups that take about equally long stay in the order of the plan."""
+        cost = self.costs.of_group(group)
+        length = inf if cost is None else frexp(cost.wall + 1e-6)[1]
+        return group.kind not in _FIRST, RANK[group.kind], -length

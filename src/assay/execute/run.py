@@ -1,4 +1,4 @@
-"""Running a study: plan, execute, and leave behind a store that explains itself."""
+"""Running a study: plan, execute, and store the records with the study and the cards of its components."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from typing import Any, Protocol
 
 from assay.artifacts.desk import Desk
 from assay.artifacts.outcome import origin
-from assay.core.machine import Machine
+from assay.catalogue.registry import card
+from assay.core.machine import Machine, Resources
 from assay.core.records import Record, digest
-from assay.core.registry import card
 from assay.core.spec import Spec, walk
 from assay.execute.grid import Grid, grid
 from assay.execute.inline import Inline
 from assay.execute.local import Local
+from assay.execute.other_runs import OtherRuns
 from assay.execute.plan import Plan, plan
 from assay.execute.queue import Queue
+from assay.execute.shared_queue import SharedQueue
+from assay.store.fault_points import fault
 from assay.store.store import Store, new_run_id
 from assay.study.study import Study
 
@@ -34,7 +37,7 @@ Watch = Callable[[Record | None, Plan], None]  # called with None once at the st
 
 @dataclass(frozen=True)
 class Finished:
-    """A run that came to its end."""
+    """A finished run."""
 
     store: Path
     run: str
@@ -44,40 +47,59 @@ class Finished:
 def run(
     study: Study,
     root: Path,
-    workers: int = 0,
-    machine: Machine = Machine(),
+    resources: Resources = Resources(),
     watch: Watch | None = None,
-    timeout: float | None = None,
 ) -> Finished:
-    """Run what is missing; the same call again resumes. ``workers=0`` computes in this process."""
+    """Run what the store lacks; the same call resumes a stopped run."""
     store = Store.open(root)
     run_id = new_run_id()
-    with store.writer(run_id):
-        wanted = grid(study, machine.dtype)
-        todo = plan(wanted, store)
-        if watch:
-            watch(None, todo)
-        executor: Executor = Local(root, workers, machine, timeout) if workers else Inline(Desk(store, machine))
-        for record in executor.run(Queue(todo.artifacts, store)):
-            store.put(record)
-            if watch:
-                watch(record, todo)
-        store.put(_run_record(run_id, study, wanted, machine))
-    return Finished(root, run_id, todo)
+    with store.writer(run_id), OtherRuns(store, run_id, study.name) as others:
+        study_grid = grid(study, resources.machine.dtype)
+        remaining = plan(study_grid, store)
+        show = watch or (lambda record, plan: None)
+        show(None, remaining)
+        queue = SharedQueue(remaining.artifacts, store, others)
+        while queue.wait():
+            for record in _executor(store, resources).run(queue):
+                store.put(record)
+                others.stored(record.key)
+                for done in (record, *queue.taken_over()):
+                    show(done, remaining)
+        for done in queue.taken_over():
+            show(done, remaining)
+        fault("run.unrecorded")
+        store.put(_run_record(store, run_id, study, study_grid, resources.machine))
+    return Finished(root, run_id, remaining)
 
 
-def _run_record(run_id: str, study: Study, wanted: Grid, machine: Machine) -> Record:
+def _executor(store: Store, resources: Resources) -> Executor:
+    workers, machine, timeout = resources.workers, resources.machine, resources.timeout
+    if resources.cluster is not None:
+        from assay.execute.dask import Dask
+
+        return Dask(store.root, workers, machine, timeout, resources.cluster)
+    return Local(store.root, workers, machine, timeout) if workers else Inline(Desk(store, machine))
+
+
+def _run_record(store: Store, run_id: str, study: Study, study_grid: Grid, machine: Machine) -> Record:
     data = {
         "run": run_id,
         "study": study.to_json(),
-        "rows": [row.to_json() for row in wanted.rows],
-        "trials": [cell.to_json() for cell in wanted.cells],
-        "gallery": [{"environment": label, "key": shown.key} for label, shown in wanted.gallery.items()],
+        "rows": [row.to_json() for row in study_grid.rows],
+        "trials": [series.to_json() for series in study_grid.series],
+        "gallery": [{"environment": label, "key": samples.key} for label, samples in study_grid.gallery.items()],
         "cards": _cards(study),
         "machine": asdict(machine),
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
     }
-    return Record("run", digest(["run", run_id]), "ok", data=data, origin=origin())
+    return Record("run", digest(["run", run_id]), "ok", data=data, origin={**origin(), **_order(store)})
+
+
+def _order(store: Store) -> dict[str, Any]:
+    """By what runs are ordered: the clock, which may have been set back since the last one, then their number."""
+    store.refresh()
+    earlier = [str(run.origin.get("ended", run.origin.get("time", ""))) for run in store.records("run")]
+    return {"ended": max([*earlier, str(origin()["time"])]), "number": len(earlier)}
 
 
 def _cards(study: Study) -> dict[str, dict[str, Any]]:
@@ -89,9 +111,9 @@ def _cards(study: Study) -> dict[str, dict[str, Any]]:
         ("metrics", study.metrics),
     ):
 
-        def keep(spec: Spec, kind: str = kind) -> None:
+        def add_card(spec: Spec, kind: str = kind) -> None:
             cards[f"{kind}/{spec.name}"] = card(kind, spec.name).to_json()
 
         for entry in entries:
-            walk(entry.spec, keep)
+            walk(entry.spec, add_card)
     return cards

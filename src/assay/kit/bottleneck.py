@@ -1,4 +1,4 @@
-"""Information bottlenecks (Schulz et al., 2020): a mask mixes a signal with noise; what passes is counted in nats."""
+"""Information bottlenecks (Schulz et al., 2020): a mask mixes a signal with noise and so limits the information."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from torch import Tensor
 class Bottleneck:
     """Mixes a signal (N, C, h, w) with normal noise: z = l * signal + (1 - l) * noise.
 
-    l = sigmoid(alpha), smoothed over places. A ``prior`` g (Zhang et al., 2021) says that a share g of the signal is
-    known anyway: what passes is counted against g * l * signal + (1 - g * l) * noise; at g = 0, against noise alone.
-    alpha is float64: little information is a small difference of large numbers. What is mixed has the signal's format.
+    l = sigmoid(alpha), smoothed over positions. A ``prior`` g (Zhang et al., 2021) is a share of the signal that is
+    known in advance: information is counted relative to g * l * signal + (1 - g * l) * noise; at g = 0, to noise alone.
+    alpha is float64, since little information is a small difference of large numbers. The mixture has the signal's
+    dtype.
     """
 
     signal: Tensor  # (N, C, h, w)
     mean: Tensor  # of the noise
     deviation: Tensor  # of the noise
-    sigma: float  # of the smoothing, in places
-    active: Tensor  # 0 where nothing may pass, neither signal nor noise; else 1
+    sigma: float  # of the smoothing, in positions
+    active: Tensor  # 0 where neither signal nor noise may pass; else 1
     prior: Tensor  # in [0, 1)
 
     def mixed(self, alpha: Tensor, noise: Tensor) -> Tensor:
@@ -31,14 +32,14 @@ class Bottleneck:
         return (keep * self.signal.unsqueeze(1) + drop * (self.mean + self.deviation * noise)) * self.active
 
     def capacity(self, alpha: Tensor) -> Tensor:
-        """What passes at each place of each channel, in nats."""
+        """The information that passes at each position of each channel, in nats."""
         keep, drop = self._shares(alpha)
         unknown = drop + keep * (1 - self.prior)  # 1 - g * l
         shift = keep * (self.signal - self.mean) * (1 - self.prior) / (unknown * self.deviation)
         return divergence(shift, drop / unknown) * self.active
 
     def _shares(self, alpha: Tensor) -> tuple[Tensor, Tensor]:
-        """l and 1 - l; the second keeps its digits where the first is almost 1."""
+        """l and 1 - l; the second stays precise where the first is almost 1."""
         down, across = self._smoothing
         keep, drop = (down @ side.sigmoid() @ across.mT for side in (alpha, -alpha))
         return keep, drop.clamp(min=torch.finfo(drop.dtype).tiny)
@@ -47,7 +48,7 @@ class Bottleneck:
     def _smoothing(self) -> tuple[Tensor, Tensor]:
         height, width = self.signal.shape[2:]
         like = self.signal.double()
-        return smoothing(height, self.sigma, like), smoothing(width, self.sigma, like)
+        return smoothing_matrix(height, self.sigma, like), smoothing_matrix(width, self.sigma, like)
 
 
 def divergence(mean: Tensor, deviation: Tensor) -> Tensor:
@@ -55,14 +56,14 @@ def divergence(mean: Tensor, deviation: Tensor) -> Tensor:
     return 0.5 * (mean**2 + deviation**2 - 1) - deviation.log()
 
 
-def smoothing(size: int, sigma: float, like: Tensor) -> Tensor:
-    """(size, size): a Gaussian cut off at two sigma along an axis that is mirrored at its ends; 0 changes nothing."""
+def smoothing_matrix(size: int, sigma: float, like: Tensor) -> Tensor:
+    """(size, size): a Gaussian cut off at two sigma, along an axis mirrored at its ends; the identity at sigma 0."""
     reach = round(2 * sigma)
     offsets = torch.arange(-reach, reach + 1, device=like.device)
     weights = torch.exp(-0.5 * (offsets.to(like) / (sigma or 1.0)) ** 2)
     period = max(1, 2 * size - 2)
-    places = (torch.arange(size, device=like.device).unsqueeze(1) + offsets) % period
-    nearest = torch.minimum(places, period - places)
+    positions = (torch.arange(size, device=like.device).unsqueeze(1) + offsets) % period
+    nearest = torch.minimum(positions, period - positions)
     return like.new_zeros(size, size).scatter_add_(1, nearest, (weights / weights.sum()).expand(size, -1))
 
 
@@ -75,14 +76,14 @@ class Adam:
         self.second: Tensor | float = 0.0
         self.steps = 0
 
-    def __call__(self, at: Tensor, slope: Tensor) -> Tensor:
+    def __call__(self, values: Tensor, slope: Tensor) -> Tensor:
         """The tensor one step further down."""
-        one, two = self.decay
+        first_decay, second_decay = self.decay
         self.steps += 1
-        self.first = one * self.first + (1 - one) * slope
-        self.second = two * self.second + (1 - two) * slope**2
-        size = (self.second / (1 - two**self.steps)).sqrt() + self.epsilon
-        return at - self.lr / (1 - one**self.steps) * self.first / size
+        self.first = first_decay * self.first + (1 - first_decay) * slope
+        self.second = second_decay * self.second + (1 - second_decay) * slope**2
+        size = (self.second / (1 - second_decay**self.steps)).sqrt() + self.epsilon
+        return values - self.lr / (1 - first_decay**self.steps) * self.first / size
 
 
 class RmsProp:
@@ -92,7 +93,7 @@ class RmsProp:
         self.lr, self.decay, self.epsilon = lr, decay, epsilon
         self.second: Tensor | float = 0.0
 
-    def __call__(self, at: Tensor, slope: Tensor) -> Tensor:
+    def __call__(self, values: Tensor, slope: Tensor) -> Tensor:
         """The tensor one step further down."""
         self.second = self.decay * self.second + (1 - self.decay) * slope**2
-        return at - self.lr * slope / (self.second.sqrt() + self.epsilon)
+        return values - self.lr * slope / (self.second.sqrt() + self.epsilon)

@@ -12,32 +12,36 @@ from assay.core.rng import Draws
 from assay.kit.bottleneck import RmsProp
 
 SLOPE = 0.2  # of the leaky ReLUs
-SMALLEST = 4  # places per side that two convolutions of stride 2 need
+SMALLEST = 4  # positions per side that two convolutions of stride 2 need
 
 
 class Critic:
-    """Tells maps (B, C, h, w) from imitations of them.
+    """Distinguishes maps (B, C, h, w) from imitations of them.
 
-    Convolutions C -> 2C -> 4C -> C (kernels 4, 4, 3, strides 2, 2, 1), each with batch normalisation by the judged
-    batch alone, then linear layers down to one number. Maps of fewer than four places per side are filled up with
-    zeros. ``draws`` is one sample's stream; weights start as PyTorch's do.
+    Convolutions C -> 2C -> 4C -> C (kernels 4, 4, 3, strides 2, 2, 1), each with batch normalisation by the
+    statistics of the batch, then linear layers down to one number. Maps with fewer than four positions per side are
+    padded with zeros. ``draws`` is one sample's stream; weights are initialised as in PyTorch.
     """
 
     def __init__(self, draws: Draws, maps: Tensor, hidden: tuple[int, ...], lr: float, clip: float) -> None:
         channels, *sides = maps.shape[1:]
         kernels = [(2 * channels, channels, 4), (4 * channels, 2 * channels, 4), (channels, 4 * channels, 3)]
         self.convolutions = [
-            (*_start(draws, maps, out, into, side, side), maps.new_ones(out), maps.new_zeros(out))
-            for out, into, side in kernels
+            (
+                *_initial_weights(draws, maps, outputs, inputs, side, side),
+                maps.new_ones(outputs),
+                maps.new_zeros(outputs),
+            )
+            for outputs, inputs, side in kernels
         ]
         height, width = (max(side, SMALLEST) // 4 for side in sides)
         widths = (channels * height * width, *hidden, 1)
-        self.linears = [_start(draws, maps, out, into) for into, out in pairwise(widths)]
+        self.linears = [_initial_weights(draws, maps, outputs, inputs) for inputs, outputs in pairwise(widths)]
         self.clip = clip
         self.steps = [RmsProp(lr) for _ in self._weights()]
 
     def __call__(self, maps: Tensor) -> Tensor:
-        """A number per map, larger for what looks real."""
+        """One number per map, larger for maps that look real."""
         height, width = maps.shape[2:]
         maps = pad(maps, (0, max(0, SMALLEST - width), 0, max(0, SMALLEST - height)))
         for (weight, bias, scale, offset), stride in zip(self.convolutions, (2, 2, 1), strict=True):
@@ -49,7 +53,7 @@ class Critic:
         return linear(rows, *self.linears[-1]).squeeze(1)
 
     def learn(self, real: Tensor, fake: Tensor) -> None:
-        """One step towards telling them apart, and back into the clipped range."""
+        """One training step; weights are then clipped."""
         weights = [weight.requires_grad_() for weight in self._weights()]
         with torch.enable_grad():
             slopes = torch.autograd.grad(self(fake).mean() - self(real).mean(), weights)
@@ -57,7 +61,7 @@ class Critic:
             weight.requires_grad_(False).copy_(step(weight, slope).clamp(-self.clip, self.clip))
 
     def pull(self, fake: Tensor) -> Tensor:
-        """How -mean(judgement) changes with the imitations."""
+        """The gradient of minus the mean output, with respect to the imitations."""
         fake = fake.detach().requires_grad_()
         with torch.enable_grad():
             (slope,) = torch.autograd.grad(-self(fake).mean(), fake)
@@ -67,8 +71,8 @@ class Critic:
         return [weight for layer in (*self.convolutions, *self.linears) for weight in layer]
 
 
-def _start(draws: Draws, like: Tensor, *shape: int) -> tuple[Tensor, Tensor]:
-    """A weight and a bias, uniform up to 1 / sqrt(inputs)."""
+def _initial_weights(draws: Draws, like: Tensor, *shape: int) -> tuple[Tensor, Tensor]:
+    """A weight and a bias, uniform between -1 / sqrt(inputs) and 1 / sqrt(inputs)."""
     bound = (torch.Size(shape).numel() / shape[0]) ** -0.5
     weight, bias = (bound * (2 * draws.uniform(*size)[0].to(like) - 1) for size in (shape, shape[:1]))
     return weight, bias

@@ -1,4 +1,4 @@
-"""Curves over growing numbers of features: where they are read, and the area under them."""
+"""Curves over growing numbers of features: the numbers at which they are evaluated, and the area under them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def even_counts(total: int, steps: int) -> Tensor:
-    """0, ..., total in ``steps`` steps whose sizes differ by at most one; never more than one step a feature."""
+    """0, ..., total in ``steps`` steps whose sizes differ by at most one; never more steps than features."""
     if steps < 1:
         raise ValueError(f"a curve needs at least one step, not {steps}")
     steps = min(steps, total)
@@ -18,24 +18,24 @@ def even_counts(total: int, steps: int) -> Tensor:
 
 
 def log_counts(largest: int, points: int) -> Tensor:
-    """Whole numbers 1, ..., largest, evenly spaced in their logarithm, each once: at most ``points`` of them."""
+    """Distinct whole numbers 1, ..., largest, evenly spaced in their logarithm: at most ``points`` of them."""
     spaced = torch.logspace(0, log10(largest), points, dtype=torch.float64).round().long()
     return torch.tensor(sorted(set(spaced.tolist())))
 
 
-def parts_of(total: int, shares: Sequence[float]) -> Tensor:
-    """How many of ``total`` features these shares are, rounded down; 0.29 of 100 is 29, whatever floats say."""
+def counts_of_shares(total: int, shares: Sequence[float]) -> Tensor:
+    """How many of ``total`` features these shares are, rounded down; 0.29 of 100 is 29 despite rounding of floats."""
     return (torch.tensor(shares, dtype=torch.float64) * total + 1e-6).floor().long()
 
 
 def area(curve: Tensor, at: Tensor) -> Tensor:
-    """Area (B,) under ``curve`` (B, K) drawn over ``at`` (K,), by the trapezoid rule."""
+    """Area (B,) under ``curve`` (B, K) over the positions ``at`` (K,), by the trapezoid rule."""
     return torch.trapezoid(curve.double(), at.double())
 
 
-def found_share(hits: Tensor) -> Tensor:
+def cumulative_share(hits: Tensor) -> Tensor:
     """The share (B, P + 1) of all ``hits`` (B, P) among the first 0, 1, ..., P; 0 where there are none."""
     hits = hits.double()
     total = hits.sum(dim=1, keepdim=True)
-    found = torch.cat([torch.zeros_like(total), hits.cumsum(dim=1)], dim=1)
-    return found / torch.where(total > 0, total, 1.0)
+    counts = torch.cat([torch.zeros_like(total), hits.cumsum(dim=1)], dim=1)
+    return counts / torch.where(total > 0, total, 1.0)

@@ -30,17 +30,17 @@ def by_mass(performance: Tensor, attribution: Tensor, steps: int) -> Tensor:
 
 
 def by_halves(performance: Tensor, attribution: Tensor, size: int, least_rise: float) -> Tensor:
-    """A step is ``size`` features; one that raises performance is taken back and done in two halves, and so on.
+    """A step is ``size`` features; one that raises performance is replaced by its two halves, and so on.
 
-    ``size`` is a power of two. Only steps that raise nothing stay longer than one feature.
+    ``size`` is a power of two. Only steps that do not raise performance keep more than one feature.
     """
-    named = one_by_one(performance, attribution)
-    ends = _aligned(named, size)
-    split = torch.ones_like(ends)  # features whose step is still worth halving
+    attributed = one_by_one(performance, attribution)
+    ends = _aligned(attributed, size)
+    split = torch.ones_like(ends)  # features whose step is halved again
     while size > 1:
-        split = split & (_rise(performance, _aligned(named, size)) >= least_rise)
+        split = split & (_rise(performance, _aligned(attributed, size)) >= least_rise)
         size //= 2
-        ends = ends | (_aligned(named, size) & split)
+        ends = ends | (_aligned(attributed, size) & split)
     return ends
 
 
@@ -49,16 +49,16 @@ def claimed_soundness(
 ) -> Tensor:
     """What Algorithm 1 returns when it stops after each feature (..., d); it can stop where a step ends.
 
-    All attribution of a step that raises performance by less than ``least_rise`` is false. Steps up to which
-    performance is at most ``start`` are never false; below 0 there are none.
+    All attribution of a step that raises performance by less than ``least_rise`` is false. Steps after which
+    performance is at most ``start`` are never false; a ``start`` below 0 excepts none.
     """
-    lasting = _next(performance[..., 1:], ends) > start
-    false = torch.where((_rise(performance, ends) < least_rise) & lasting, attribution, 0)
+    above_start = _at_step_end(performance[..., 1:], ends) > start
+    false = torch.where((_rise(performance, ends) < least_rise) & above_start, attribution, 0)
     return 1 - share_so_far(false, attribution)
 
 
 def share_so_far(part: Tensor, attribution: Tensor) -> Tensor:
-    """The share (..., d) of ``part`` in the attribution of the features so far; 0 before there is any."""
+    """The share (..., d) of ``part`` in the attribution of the features so far; 0 while that is 0."""
     whole = attribution.cumsum(dim=-1)
     return torch.where(whole > 0, part.cumsum(dim=-1).double() / whole.clamp(min=1), 0.0)
 
@@ -71,31 +71,31 @@ def levels_reached(levels: Tensor, ends: Tensor) -> Tensor:
     return torch.where(ends, _rise(levels, ends), 0)
 
 
-def _aligned(named: Tensor, size: int) -> Tensor:
-    """Ends after every ``size``-th feature and after the last one that is ``named``."""
-    place = torch.arange(1, named.shape[-1] + 1, device=named.device)
-    return named & ((place % size == 0) | (place == named.sum(dim=-1, keepdim=True)))
+def _aligned(attributed: Tensor, size: int) -> Tensor:
+    """Ends after every ``size``-th feature and after the last ``attributed`` one."""
+    number = torch.arange(1, attributed.shape[-1] + 1, device=attributed.device)
+    return attributed & ((number % size == 0) | (number == attributed.sum(dim=-1, keepdim=True)))
 
 
 def _rise(performance: Tensor, ends: Tensor) -> Tensor:
-    """By how much (..., d) performance is higher after a feature's step than before it."""
-    return _next(performance[..., 1:], ends) - _last(performance[..., :-1], ends)
+    """The rise (..., d) of performance over each feature's step."""
+    return _at_step_end(performance[..., 1:], ends) - _at_step_start(performance[..., :-1], ends)
 
 
-def _next(after: Tensor, ends: Tensor) -> Tensor:
+def _at_step_end(after: Tensor, ends: Tensor) -> Tensor:
     """``after`` (..., d) at the end of each feature's step."""
-    now, found = after[..., -1], []
+    current, values = after[..., -1], []
     for value, end in zip(after.unbind(-1)[::-1], ends.unbind(-1)[::-1], strict=True):
-        now = torch.where(end, value, now)
-        found.append(now)
-    return torch.stack(found[::-1], dim=-1)
+        current = torch.where(end, value, current)
+        values.append(current)
+    return torch.stack(values[::-1], dim=-1)
 
 
-def _last(before: Tensor, ends: Tensor) -> Tensor:
+def _at_step_start(before: Tensor, ends: Tensor) -> Tensor:
     """``before`` (..., d) at the first feature of each feature's step."""
-    now, found = before[..., 0], []
+    current, values = before[..., 0], []
     starts = torch.cat([torch.ones_like(ends[..., :1]), ends[..., :-1]], dim=-1)
     for value, begins in zip(before.unbind(-1), starts.unbind(-1), strict=True):
-        now = torch.where(begins, value, now)
-        found.append(now)
-    return torch.stack(found, dim=-1)
+        current = torch.where(begins, value, current)
+        values.append(current)
+    return torch.stack(values, dim=-1)

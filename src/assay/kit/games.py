@@ -1,4 +1,4 @@
-"""Games: how well a model performs on every subset of a few features, and what that says about an attribution.
+"""Games: a model's performance on every subset of a few features, and what follows for an attribution.
 
 The definitions of Li et al. (2024), section 4, for all subsets at once. A subset of d features is a whole number whose
 bit i says whether feature i is in it, so a table over subsets has 2**d entries. Weights (information, attribution) are
@@ -21,7 +21,7 @@ def members(like: Tensor) -> Tensor:
     return (torch.arange(2**d, device=like.device)[:, None] >> torch.arange(d, device=like.device)) % 2 == 1
 
 
-def nested(like: Tensor) -> tuple[Tensor, Tensor]:
+def nested_pairs(like: Tensor) -> tuple[Tensor, Tensor]:
     """The 3**d pairs of an inner subset and an outer one that holds it; d and the device are those of ``like``."""
     subsets = torch.arange(2 ** like.shape[-1], device=like.device)
     inner, outer = torch.nonzero(subsets[:, None] & ~subsets == 0, as_tuple=True)
@@ -33,19 +33,19 @@ def subset_sums(weights: Tensor) -> Tensor:
     return (weights[..., None, :] * members(weights)).sum(dim=-1)
 
 
-def predictive(information: Tensor) -> Tensor:
+def is_predictive(information: Tensor) -> Tensor:
     """Definitions 4.1 and 4.4: a feature is predictive if its information, never negative, is more than 0."""
     return information > 0
 
 
-def attributed(attribution: Tensor) -> Tensor:
+def is_attributed(attribution: Tensor) -> Tensor:
     """Definitions 4.2 and 4.5: a feature is attributed if its attribution, never negative, is more than 0."""
     return attribution > 0
 
 
 def soundness(attribution: Tensor, information: Tensor) -> Tensor:
     """Definition 4.8 (H, N): of a subset's attribution (H, d), the share on predictive features; 0 without any."""
-    return _share(subset_sums(attribution * predictive(information)), subset_sums(attribution))
+    return _share(subset_sums(attribution * is_predictive(information)), subset_sums(attribution))
 
 
 def completeness(information: Tensor) -> Tensor:
@@ -53,28 +53,28 @@ def completeness(information: Tensor) -> Tensor:
     return _share(subset_sums(information), information.sum())
 
 
-def admitted(performance: Tensor, information: Tensor) -> Tensor:
+def satisfies_assumption_4_10(performance: Tensor, information: Tensor) -> Tensor:
     """Assumption 4.10 (G,): of any two subsets, one that performs (G, N) strictly worse has strictly less information.
 
-    Nothing is asked of subsets that perform equally well: their information may differ. The assumption says exactly
-    that performance is a function of information that never falls.
+    The information of subsets that perform equally well may differ. The assumption is equivalent to: performance is a
+    non-decreasing function of information.
     """
-    less = _less(subset_sums(information))
-    return (less | ~_less(performance)).flatten(1).all(dim=1)
+    less_information = _less(subset_sums(information))
+    return (less_information | ~_less(performance)).flatten(1).all(dim=1)
 
 
-def strict(performance: Tensor, information: Tensor) -> Tensor:
+def strictly_monotone(performance: Tensor, information: Tensor) -> Tensor:
     """(G,) True if a subset performs strictly worse exactly when it has strictly less information."""
-    less = _less(subset_sums(information))
-    return (less == _less(performance)).flatten(1).all(dim=1)
+    less_information = _less(subset_sums(information))
+    return (less_information == _less(performance)).flatten(1).all(dim=1)
 
 
 def least_attribution(performance: Tensor, attribution: Tensor) -> Tensor:
-    """Theorem 4.11's minimum (G, H, N): the least attribution in a part of a subset that performs as well as all of it.
+    """Theorem 4.11's minimum (G, H, N): the least attribution of a part of a subset that performs as well as the whole.
 
-    The whole subset is such a part, so there always is one.
+    The whole subset is such a part, so one always exists.
     """
-    inner, outer = nested(attribution)
+    inner, outer = nested_pairs(attribution)
     sums = subset_sums(attribution)
     as_well = performance[:, inner] == performance[:, outer]
     parts = torch.where(as_well[:, None], sums[:, inner], sums[:, outer])  # a part that performs worse never counts
@@ -83,29 +83,29 @@ def least_attribution(performance: Tensor, attribution: Tensor) -> Tensor:
 
 
 def minimal_share(performance: Tensor, attribution: Tensor) -> Tensor:
-    """What Theorem 4.11 says the soundness of every subset is (G, H, N): its least attribution over all of it."""
+    """Theorem 4.11's value (G, H, N) for the soundness of every subset: its least attribution over its attribution."""
     return _share(least_attribution(performance, attribution), subset_sums(attribution))
 
 
 def theorem_4_11(performance: Tensor, information: Tensor, attribution: Tensor) -> tuple[Tensor, Tensor]:
-    """Where Theorem 4.11 speaks, and where it is right (G, H, N): the minimal share of a subset is its soundness.
+    """Where Theorem 4.11 applies, and where it is right (G, H, N): the minimal share of a subset is its soundness.
 
-    It speaks about subsets of attributed features of which one at least is predictive.
+    It applies to subsets of attributed features of which at least one is predictive.
     """
-    only_attributed = ~(members(information) & ~attributed(attribution)[:, None]).any(dim=-1)
-    some_predictive = subset_sums(predictive(information).long()) > 0
+    only_attributed = ~(members(information) & ~is_attributed(attribution)[:, None]).any(dim=-1)
+    some_predictive = subset_sums(is_predictive(information).long()) > 0
     right = minimal_share(performance, attribution) == soundness(attribution, information)
     return (only_attributed & some_predictive).expand_as(right), right
 
 
 def theorem_4_11_performing(performance: Tensor, information: Tensor, attribution: Tensor) -> tuple[Tensor, Tensor]:
-    """Theorem 4.11, only where section 4.2 uses it: on subsets that perform better than no feature at all."""
-    speaks, right = theorem_4_11(performance, information, attribution)
-    return speaks & (performance > performance[:, EMPTY, None])[:, None], right
+    """Theorem 4.11, applied only where section 4.2 uses it: to subsets that perform better than the empty one."""
+    applies, right = theorem_4_11(performance, information, attribution)
+    return applies & (performance > performance[:, EMPTY, None])[:, None], right
 
 
 def theorem_4_12(performance: Tensor, information: Tensor) -> tuple[Tensor, Tensor]:
-    """Where Theorem 4.12 speaks, and where it is right (G, N, N): first and second are any two attributed sets.
+    """Where Theorem 4.12 applies, and where it is right (G, N, N), for any two attributed sets, first and second.
 
     If the model performs strictly worse without the first set than without the second, the first is more complete.
     """
@@ -115,9 +115,11 @@ def theorem_4_12(performance: Tensor, information: Tensor) -> tuple[Tensor, Tens
 
 def last_feature_counts(performance: Tensor, information: Tensor) -> Tensor:
     """(G, N) True where leaving out the least predictive of a subset's predictive features lowers performance."""
-    held = members(information) & predictive(information)
-    least = torch.where(held, information, information.max() + 1).argmin(dim=1)
-    rest = torch.arange(len(held), device=held.device) ^ torch.where(held.any(dim=1), 2**least, 0)
+    members_predictive = members(information) & is_predictive(information)
+    least = torch.where(members_predictive, information, information.max() + 1).argmin(dim=1)
+    rest = torch.arange(len(members_predictive), device=members_predictive.device) ^ torch.where(
+        members_predictive.any(dim=1), 2**least, 0
+    )
     return performance[:, rest] < performance
 
 

@@ -1,4 +1,4 @@
-"""Layers of a model by name, and hooks that are gone when their scope ends."""
+"""Layers of a model by name, and hooks that are removed when their scope ends."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from torch import Tensor, nn
 
 from assay.core.errors import SpecError, suggest
 
-Watcher = Callable[[nn.Module, tuple[Any, ...], Any], Any]
+Hook = Callable[[nn.Module, tuple[Any, ...], Any], Any]
 
 
-def layer(model: nn.Module, name: str) -> nn.Module:
+def find_layer(model: nn.Module, name: str) -> nn.Module:
     """The submodule of this name; SpecError suggests near misses."""
-    known: dict[str, nn.Module] = {known: module for known, module in model.named_modules() if known}
-    if name not in known:
-        raise SpecError(f"the model has no layer '{name}'.{suggest(name, known)} Its layers: {', '.join(known)}.")
-    return known[name]
+    modules: dict[str, nn.Module] = {path: module for path, module in model.named_modules() if path}
+    if name not in modules:
+        raise SpecError(f"the model has no layer '{name}'.{suggest(name, modules)} Its layers: {', '.join(modules)}.")
+    return modules[name]
 
 
-def leaves(model: nn.Module) -> dict[str, nn.Module]:
+def leaf_modules(model: nn.Module) -> dict[str, nn.Module]:
     """Modules without children, by name."""
     return {name: module for name, module in model.named_modules() if next(module.children(), None) is None}
 
 
 @contextmanager
-def watched(modules: Iterable[nn.Module], after: Watcher) -> Iterator[None]:
-    """Call ``after(module, inputs, output)`` whenever one of the modules has run; it may return another output."""
+def forward_hooks(modules: Iterable[nn.Module], hook: Hook) -> Iterator[None]:
+    """Call ``hook(module, inputs, output)`` after each run of one of the modules; it may return another output."""
     with ExitStack() as stack:
         for module in modules:
-            stack.callback(module.register_forward_hook(after).remove)
+            stack.callback(module.register_forward_hook(hook).remove)
         yield
 
 
 @contextmanager
-def around(modules: Iterable[nn.Module], enter: Callable[[], None], leave: Callable[[], None]) -> Iterator[None]:
+def hooks_around(modules: Iterable[nn.Module], enter: Callable[[], None], leave: Callable[[], None]) -> Iterator[None]:
     """Call ``enter`` before and ``leave`` after each run of one of the modules."""
     with ExitStack() as stack:
         for module in modules:
@@ -47,45 +47,50 @@ def around(modules: Iterable[nn.Module], enter: Callable[[], None], leave: Calla
 
 
 @dataclass(frozen=True, eq=False)
-class Returned:
-    """What a module returned."""
+class ModuleOutput:
+    """A module's output."""
 
     name: str
     module: nn.Module
     output: Tensor
-    version: int  # of the output: what was changed in place since is another one
+    version: int  # of the output: a tensor that was modified in place since is another output
 
-    def same(self, other: Returned) -> bool:
+    def same(self, other: ModuleOutput) -> bool:
         return self.output is other.output and self.version == other.version
 
 
-def returned(model: nn.Module, x: Tensor) -> list[Returned]:
-    """What each module but the model itself returned in its last run, in the order in which they ended: a block stands
-    after the layers inside of it."""
-    names = {module: name for name, module in model.named_modules() if name}
-    found: dict[nn.Module, Returned] = {}
+def module_outputs(model: nn.Module, x: Tensor) -> list[ModuleOutput]:
+    """The output of each module but the model itself, of its last run, in the order in which they ended.
 
-    def note(module: nn.Module, _inputs: tuple[Any, ...], output: Any) -> None:
-        found.pop(module, None)
+    A block comes after the layers inside it.
+    """
+    names = {module: name for name, module in model.named_modules() if name}
+    results: dict[nn.Module, ModuleOutput] = {}
+
+    def record(module: nn.Module, _inputs: tuple[Any, ...], output: Any) -> None:
+        results.pop(module, None)
         if isinstance(output, Tensor):
             version = 0 if output.is_inference() else output._version
-            found[module] = Returned(names[module], module, output, version)
+            results[module] = ModuleOutput(names[module], module, output, version)
 
-    with watched(names, note):
+    with forward_hooks(names, record):
         model(x)
-    return list(found.values())
+    return list(results.values())
 
 
-def outputs(model: nn.Module, x: Tensor) -> dict[str, Tensor]:
-    """What each module without children makes, in the order in which they run; the last run of a module counts."""
-    names = {module: name for name, module in leaves(model).items()}
-    found: dict[str, Tensor] = {}
+def leaf_outputs(model: nn.Module, x: Tensor) -> dict[str, Tensor]:
+    """The output of each module without children, of its last run, in the order in which they ran.
 
-    def note(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
-        if isinstance(output, Tensor) and all(output is not given for given in inputs):
-            found.pop(names[module], None)
-            found[names[module]] = output
+    Modules that return one of their inputs are left out.
+    """
+    names = {module: name for name, module in leaf_modules(model).items()}
+    results: dict[str, Tensor] = {}
 
-    with watched(names, note):
+    def record(module: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
+        if isinstance(output, Tensor) and all(output is not value for value in inputs):
+            results.pop(names[module], None)
+            results[names[module]] = output
+
+    with forward_hooks(names, record):
         model(x)
-    return found
+    return results

@@ -1,4 +1,4 @@
-"""Closed outlines: random smooth ones, and filling any.
+"""Closed outlines: random smooth ones, and the pixels inside any outline.
 
 Positions are (row, column). The image covers ``0..side`` in both; pixel ``i`` covers ``i..i+1``, its centre is
 ``i + 0.5``.
@@ -22,7 +22,7 @@ def ring(draws: Draws, radii: Tensor, points: int, inner: float) -> Tensor:
 
     Sorted random angles alone leave more than half a turn empty in a ninth of the patches (7 points), which draws
     slivers. So the angles lie ``EVENNESS`` of the way from sorted random to evenly spaced, the value that gives the
-    area of the AttributionLab images, and the ring is then turned, since mixing would prefer a direction.
+    area of the AttributionLab images, and the ring is then rotated at random, since mixing favours a direction.
     """
     patches = radii.shape[1]
     drawn = draws.uniform(patches, points).double().sort(-1).values

@@ -1,4 +1,4 @@
-"""Quadrature on [0, 1]: where to evaluate, and how much each value counts. Weights sum to 1."""
+"""Quadrature on [0, 1]: nodes, and weights that sum to 1."""
 
 from __future__ import annotations
 

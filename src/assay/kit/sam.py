@@ -1,8 +1,9 @@
-"""Segments by Segment Anything (Kirillov et al., 2023): its model through transformers, its mask generator written out.
+"""Segments by Segment Anything (Kirillov et al., 2023): the model from transformers, the mask generator
+reimplemented here.
 
-One point prompt at each place of a grid gives three masks. Kept are masks that the model itself expects to be good and
-that hardly change with the threshold; of masks with nearly the same box, the best. Defaults are the authors', who
-by default cut out no crops either. Ours: pictures are enlarged without rounding to 8 bits.
+One point prompt at each position of a grid gives three masks. A mask is kept if the IoU that the model predicts for it
+is high, if it hardly changes with the threshold, and if no better mask has nearly the same box. Defaults are the
+authors'; as in their default, no crops are used. Ours: pictures are enlarged without rounding to 8 bits.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from assay.core.machine import Machine
 
 WEIGHTS = "model.safetensors"
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of colours, as SAM reads them
-SHIFT = 1.0  # of the threshold on logits that a stable mask hardly notices
+SHIFT = 1.0  # of the threshold on logits, by which stable masks hardly change
 
 
 def load_sam(weights: str, device: torch.device) -> Any:
@@ -71,22 +72,22 @@ def sam_segments(
     """
     size = model.config.vision_config.image_size
     batch = machine.rows(24 * size**2)  # three masks in the size of the model's input, twice
-    found = []
+    label_maps = []
     for picture in pictures.float():
         masks, scores = _masks(picture, model, points, batch, quality, stability)
-        found.append(painted(masks[best(boxes(masks), scores, overlap)]))
-    return torch.stack(found).to(pictures.device)
+        label_maps.append(paint_masks(masks[without_overlaps(bounding_boxes(masks), scores, overlap)]))
+    return torch.stack(label_maps).to(pictures.device)
 
 
-def prepared(picture: Tensor, size: int) -> tuple[Tensor, tuple[int, int]]:
-    """A picture (3, H, W) as SAM reads it, (3, size, size), and how much of that it fills: its longer side all."""
+def model_input(picture: Tensor, size: int) -> tuple[Tensor, tuple[int, int]]:
+    """A picture (3, H, W) as SAM reads it, (3, size, size), and the height and width that it fills there."""
     height, width = (int(side * size / max(picture.shape[1:]) + 0.5) for side in picture.shape[1:])
     large = interpolate(picture[None], (height, width), mode="bilinear", antialias=True)[0]
     mean, deviation = (torch.tensor(numbers).to(picture)[:, None, None] for numbers in (MEAN, DEVIATION))
     return pad((large - mean) / deviation, (0, size - width, 0, size - height)), (height, width)
 
 
-def boxes(masks: Tensor) -> Tensor:
+def bounding_boxes(masks: Tensor) -> Tensor:
     """(N, 4): first row, first column, last row, last column of masks (N, H, W) that are not empty."""
     rows, columns = masks.any(dim=2).byte(), masks.any(dim=1).byte()
     first = [axis.argmax(dim=1) for axis in (rows, columns)]
@@ -94,19 +95,19 @@ def boxes(masks: Tensor) -> Tensor:
     return torch.stack([*first, *last], dim=1)
 
 
-def best(boxes: Tensor, scores: Tensor, overlap: float) -> Tensor:
-    """Places of the boxes without a better one that they overlap (non-maximum suppression), best first."""
+def without_overlaps(boxes: Tensor, scores: Tensor, overlap: float) -> Tensor:
+    """Indices of the boxes that overlap no better kept one (non-maximum suppression), best first."""
     order = scores.argsort(descending=True, stable=True)
-    rivals = _ious(boxes[order].double()) > overlap
-    kept = torch.ones(len(order), dtype=torch.bool)
-    for place in range(len(order)):
-        if kept[place]:
-            kept[place + 1 :] &= ~rivals[place, place + 1 :]
-    return order[kept]
+    overlapping = _ious(boxes[order].double()) > overlap
+    keep = torch.ones(len(order), dtype=torch.bool)
+    for rank in range(len(order)):
+        if keep[rank]:
+            keep[rank + 1 :] &= ~overlapping[rank, rank + 1 :]
+    return order[keep]
 
 
-def painted(masks: Tensor) -> Tensor:
-    """Masks (N, H, W), best first, painted over each other, large and worse ones first. The rest is one segment."""
+def paint_masks(masks: Tensor) -> Tensor:
+    """A label map from masks (N, H, W), best first: smaller masks cover larger ones. The rest is one segment."""
     ascending = masks[masks.flatten(1).sum(dim=1).argsort(stable=True)]
     layers = torch.cat([ascending, torch.ones(1, *masks.shape[1:], dtype=torch.bool)])
     return layers.byte().argmax(dim=0)  # the first of equals: the smallest mask there
@@ -115,13 +116,13 @@ def painted(masks: Tensor) -> Tensor:
 def _masks(
     picture: Tensor, model: Any, points: int, batch: int, quality: float, stability: float
 ) -> tuple[Tensor, Tensor]:
-    """Masks (N, H, W) that are good enough, and the IoU that the model predicts for them; on the CPU."""
+    """The masks (N, H, W) that pass both thresholds, and the IoU that the model predicts for them; on the CPU."""
     size = model.config.vision_config.image_size
-    pixels, (height, width) = prepared(picture, size)
+    pixels, (height, width) = model_input(picture, size)
     embedding = model.get_image_embeddings(pixels[None])
     steps = (torch.arange(points, device=picture.device) + 0.5) / points
     grid = torch.stack([steps.repeat(points) * width, steps.repeat_interleave(points) * height], dim=1)  # x, y
-    found = []
+    batches = []
     for part in grid.split(batch):
         answer = model(image_embeddings=embedding, input_points=part[None, :, None])
         logits = interpolate(answer.pred_masks[0], (size, size), mode="bilinear")[..., :height, :width]
@@ -129,8 +130,8 @@ def _masks(
         score = answer.iou_scores[0].flatten()
         inner, outer = ((logits > shift).sum(dim=(1, 2)) for shift in (SHIFT, -SHIFT))
         good = (score > quality) & (inner > stability * outer)
-        found.append(((logits[good] > 0).cpu(), score[good].cpu()))
-    masks, scores = zip(*found, strict=True)
+        batches.append(((logits[good] > 0).cpu(), score[good].cpu()))
+    masks, scores = zip(*batches, strict=True)
     return torch.cat(masks), torch.cat(scores)
 
 
@@ -143,7 +144,7 @@ def _ious(boxes: Tensor) -> Tensor:
 
 
 def _model_type(config: Path) -> str:
-    """What a config.json says its model is; empty where there is none."""
+    """The model type in a config.json; empty where there is none."""
     try:
         return str(json.loads(config.read_text(encoding="utf-8")).get("model_type", ""))
     except (OSError, ValueError, AttributeError):
@@ -152,10 +153,10 @@ def _model_type(config: Path) -> str:
 
 @contextmanager
 def _no_progress_bar(logging: Any) -> Iterator[None]:
-    shown = logging.is_progress_bar_enabled()
+    was_enabled = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
         yield
     finally:
-        if shown:
+        if was_enabled:
             logging.enable_progress_bar()

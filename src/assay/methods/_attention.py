@@ -1,4 +1,4 @@
-"""From attention between positions to features: whose row is read, and which positions are tokens or patches."""
+"""Attention between positions as an attribution of features: the reader's row, without positions of no feature."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from torch import Tensor
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.query import Query
 
-COPIES = 2  # memory for matrices that a model's own attention need not make, in gradients
-MOST_EXTRA = 8  # positions of an image that are no patches: class and distillation tokens, registers
+COPIES = 2  # memory of a sample, in gradients: attention matrices are built, which a model's own attention may avoid
+MOST_EXTRA = 8  # most positions of an image besides patches: class and distillation tokens, registers
 
-Mixing = Callable[[Query], list[Tensor]]  # some samples -> for each layer, what positions take from positions (N, S, S)
+Mixing = Callable[[Query], list[Tensor]]  # samples -> for each layer, weights of positions for positions (N, S, S)
 
 
-def rolled_out(query: Query, mixing: Mixing, reader: int, copies: int = COPIES) -> Tensor:
-    """The reader's row of the product of all layers, the last one first: one number per feature.
+def rollout(query: Query, mixing: Mixing, reader: int, copies: int = COPIES) -> Tensor:
+    """The reader's row of the product of all layers' matrices, last layer first: one number per feature.
 
-    ``copies``: how much more memory ``mixing`` takes than a gradient.
+    ``copies``: memory of ``mixing`` for a sample, in gradients.
     """
 
     def row(block: Query) -> Tensor:
-        *before, last = mixing(block)
-        taken = last[:, position(last, reader)].unsqueeze(1)
-        for layer in reversed(before):
-            taken = taken @ layer
-        return on_features(query, taken.squeeze(1)[:, extra(query, last) :])
+        *earlier, last = mixing(block)
+        weights = last[:, checked_reader(last, reader)].unsqueeze(1)
+        for layer in reversed(earlier):
+            weights = weights @ layer
+        return on_features(query, weights.squeeze(1)[:, extra_positions(query, last) :])
 
     return torch.cat([row(block) for block in query.blocks(copies)])
 
@@ -40,19 +40,19 @@ def from_layer(layers: list[Tensor], start: int) -> list[Tensor]:
 
 
 def with_identity(matrices: Tensor) -> Tensor:
-    """What a position takes through attention, and what the skip connection leaves it."""
+    """Attention plus the skip connection."""
     return matrices + torch.eye(matrices.shape[-1], dtype=matrices.dtype, device=matrices.device)
 
 
-def position(matrices: Tensor, reader: int) -> int:
+def checked_reader(matrices: Tensor, reader: int) -> int:
     count = matrices.shape[-1]
     if not -count <= reader < count:
-        raise NotApplicable(f"needs a position {reader} to read from, and attention is over {count}")
+        raise NotApplicable(f"needs a position {reader} to read from, and attention is over {count} positions")
     return reader
 
 
-def extra(query: Query, matrices: Tensor) -> int:
-    """How many positions, all at the start, are neither tokens nor patches."""
+def extra_positions(query: Query, matrices: Tensor) -> int:
+    """The number of positions, all at the start, that are neither tokens nor patches."""
     shape, count = query.setting.features.shape, matrices.shape[-1]
     if len(shape) == 1:
         if count < shape[0]:
@@ -68,7 +68,7 @@ def extra(query: Query, matrices: Tensor) -> int:
 
 
 def on_features(query: Query, values: Tensor) -> Tensor:
-    """(N, tokens) as they are; (N, patches) to all pixels of each patch."""
+    """(N, tokens) unchanged; (N, patches) repeated over the pixels of each patch."""
     shape = query.setting.features.shape
     if len(shape) == 1:
         return values
@@ -79,9 +79,9 @@ def on_features(query: Query, values: Tensor) -> Tensor:
 
 def check_start(method: str, start: int) -> None:
     if start < 0:
-        raise SpecError(f"{method}: start={start} is no layer. Choose 0 for all layers, or 1 to skip the first.")
+        raise SpecError(f"{method}: start={start} is not a layer. Choose 0 for all layers, or 1 to skip the first.")
 
 
 def _sides(shape: tuple[int, ...]) -> list[int]:
-    """Sides that a square patch can have."""
+    """Possible sides of a square patch, in pixels."""
     return [side for side in range(1, min(shape) + 1) if shape[0] % side == 0 and shape[1] % side == 0]

@@ -1,4 +1,4 @@
-"""A background: reference rows that take the place of the question's baseline."""
+"""A background: reference rows that are used instead of the question's baseline."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.core.query import Query
 
 
 def background(query: Query, count: int) -> dict[str, Tensor]:
-    """So many of the reference rows, without repetition, as what a method's ``fit`` finds."""
+    """``count`` of the reference rows, drawn without repetition, as the result of a method's ``fit``."""
     if len(query.x) < count:
         raise NotApplicable(f"needs {count} reference rows, and there are {len(query.x)}")
     order = torch.randperm(len(query.x), generator=query.generator("background"))
@@ -18,7 +18,7 @@ def background(query: Query, count: int) -> dict[str, Tensor]:
 
 
 def change(query: Query) -> Tensor:
-    """score(x) - score(baseline), or minus the mean over the background where one was drawn (B,)."""
+    """score(x) - score(baseline), or score(x) - mean score of the background if there is one: (B,)."""
     if "background" not in query.fitted:
         return query.change()
     return query.score(query.x) - query.outputs(query.fitted["background"]).mean(dim=0)[query.target]

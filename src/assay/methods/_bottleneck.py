@@ -1,4 +1,4 @@
-"""What the information bottlenecks of features and of inputs share: a layer's statistics, the loss, the descent."""
+"""Shared parts of the information bottlenecks at a layer and at the input: statistics, loss and descent."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from torch import Tensor, nn
 from assay.core.errors import NotApplicable
 from assay.core.query import Query
 from assay.kit.bottleneck import Adam, Bottleneck
-from assay.kit.layers import watched
-from assay.methods._cam import activations, spatial
+from assay.kit.layers import forward_hooks
+from assay.methods._cam import activations, spatial_layer
 
 Loss = Callable[[Tensor], Tensor]  # (N, K, ...) -> (N, K)
 
 
 @dataclass(frozen=True)
 class Descent:
-    """How a bottleneck's mask is fitted to a sample: Adam on mean loss over noisy copies + beta * mean capacity."""
+    """Fits a bottleneck's mask to a sample by Adam on mean loss over noisy copies + beta * mean capacity."""
 
     beta: float
     steps: int
     lr: float
     copies: int
-    alpha: float  # where the mask starts
+    alpha: float  # start of the mask, before its sigmoid
 
     def __call__(self, query: Query, bottleneck: Bottleneck, loss: Loss, purpose: str) -> Tensor:
-        """The mask's alpha, (N, C, h, w) in float64. Samples add up, and Adam works entry by entry: they stay apart."""
+        """The mask's alpha, (N, C, h, w) in float64. Samples stay independent: the loss is their sum, and Adam works
+        entry by entry."""
         draws, step = query.draws(purpose), Adam(self.lr)
         signal = bottleneck.signal
         alpha = torch.full_like(signal, self.alpha, dtype=torch.float64)
@@ -41,41 +42,42 @@ class Descent:
 
     def _slope(self, query: Query, bottleneck: Bottleneck, loss: Loss, alpha: Tensor, noise: Tensor) -> Tensor:
         with torch.enable_grad():
-            information = bottleneck.capacity(alpha).flatten(1).mean(dim=1).sum()
-            (slope,) = torch.autograd.grad(self.beta * information, alpha)
+            capacity = bottleneck.capacity(alpha).flatten(1).mean(dim=1).sum()
+            (slope,) = torch.autograd.grad(self.beta * capacity, alpha)
             for part in query.parts(self.copies, gradients=True):
-                lost = loss(bottleneck.mixed(alpha, noise[:, part])).sum() / self.copies
-                slope = slope + torch.autograd.grad(lost, alpha, materialize_grads=True)[0]
+                loss_of_part = loss(bottleneck.mixed(alpha, noise[:, part])).sum() / self.copies
+                slope = slope + torch.autograd.grad(loss_of_part, alpha, materialize_grads=True)[0]
         return slope
 
 
-def place(query: Query, name: str) -> nn.Module:
-    """The layer of this name; of none, the environment's choice for bottlenecks, or the one for activation maps."""
+def bottleneck_layer(query: Query, name: str) -> nn.Module:
+    """The layer of this name; without a name, the environment's choice for bottlenecks, or for activation maps."""
     query.require_gradients()
-    return spatial(query, name or query.setting.hints.get("iba", ""))
+    return spatial_layer(query, name or query.setting.hints.get("iba", ""))
 
 
-def statistics(query: Query, chosen: nn.Module, rows: int, smallest: float, active: float) -> dict[str, Tensor]:
-    """Mean and deviation of each neuron of a layer over up to so many rows, and which neurons are not always silent."""
+def statistics(query: Query, layer: nn.Module, rows: int, min_deviation: float, active: float) -> dict[str, Tensor]:
+    """Mean and deviation of each neuron of a layer over at most ``rows`` rows, and which neurons are active: not 0 in
+    more than that share of the rows."""
     count = min(rows, len(query.x))
     if count < 2:
         raise NotApplicable(f"needs at least 2 reference rows for statistics of a layer, and there are {count}")
-    mean = squares = busy = query.x.new_zeros((), dtype=torch.float64)
-    seen = 0
+    mean = squares = nonzero = query.x.new_zeros((), dtype=torch.float64)
+    rows_seen = 0
     for block in query.about(slice(count)).blocks():
-        maps = activations(block, chosen).double()
-        size, own = len(maps), maps.mean(dim=0)
-        gap = own - mean
-        squares = squares + (maps - own).square().sum(dim=0) + gap**2 * (seen * size / (seen + size))
-        mean = mean + gap * (size / (seen + size))
-        busy = busy + (maps != 0).sum(dim=0)
-        seen += size
-    deviation = (squares / (seen - 1)).sqrt().clamp(min=smallest)
-    return {"mean": mean, "deviation": deviation, "active": (busy / seen > active).double()}
+        maps = activations(block, layer).double()
+        size, block_mean = len(maps), maps.mean(dim=0)
+        shift = block_mean - mean
+        squares = squares + (maps - block_mean).square().sum(dim=0) + shift**2 * (rows_seen * size / (rows_seen + size))
+        mean = mean + shift * (size / (rows_seen + size))
+        nonzero = nonzero + (maps != 0).sum(dim=0)
+        rows_seen += size
+    deviation = (squares / (rows_seen - 1)).sqrt().clamp(min=min_deviation)
+    return {"mean": mean, "deviation": deviation, "active": (nonzero / rows_seen > active).double()}
 
 
 def objective(query: Query, kind: str) -> Loss:
-    """What a prediction loses: cross entropy of the target, or the squared distance from the explained number at x."""
+    """The loss of a prediction: cross entropy of the target, or squared distance from the explained number at x."""
     clean = query.outputs(query.x)
     if kind == "auto":
         single = clean.shape[1] == 1 or query.question.readout == "value"
@@ -85,50 +87,50 @@ def objective(query: Query, kind: str) -> Loss:
     target = query.target.unsqueeze(1)
     expected = clean.gather(1, target)
 
-    def lost(points: Tensor) -> Tensor:
+    def loss(points: Tensor) -> Tensor:
         rows, index = points.flatten(0, 1), target.repeat_interleave(points.shape[1], dim=0)
-        answers = query.module(rows) if kind == "squared_error" else -_log_probabilities(query, rows)
-        found: Tensor = answers.gather(1, index).view(points.shape[:2])
-        return (found - expected) ** 2 if kind == "squared_error" else found
+        outputs = query.module(rows) if kind == "squared_error" else -_log_probabilities(query, rows)
+        values: Tensor = outputs.gather(1, index).view(points.shape[:2])
+        return (values - expected) ** 2 if kind == "squared_error" else values
 
-    return lost
+    return loss
 
 
 def _log_probabilities(query: Query, rows: Tensor) -> Tensor:
-    answers: Tensor = query.setting.model(rows)
+    outputs: Tensor = query.setting.model(rows)
     if query.setting.outputs == "probabilities":
-        return answers.clamp(min=torch.finfo(answers.dtype).tiny).log()
-    return (answers / (query.question.temperature or 1.0)).log_softmax(dim=1)
+        return outputs.clamp(min=torch.finfo(outputs.dtype).tiny).log()
+    return (outputs / (query.question.temperature or 1.0)).log_softmax(dim=1)
 
 
-def output(query: Query, chosen: nn.Module, points: Tensor) -> Tensor:
-    """What the layer makes of points, with gradients where they are on; its last run counts."""
-    seen: list[Tensor] = []
+def layer_output(query: Query, layer: nn.Module, points: Tensor) -> Tensor:
+    """The layer's output for points, with gradients if they are enabled; its last run counts."""
+    outputs: list[Tensor] = []
 
-    def keep(_module: nn.Module, _inputs: Any, made: Tensor) -> Tensor:
-        seen.append(made)
-        return made.clone()  # what comes next may work in place
+    def record(_module: nn.Module, _inputs: Any, output: Tensor) -> Tensor:
+        outputs.append(output)
+        return output.clone()  # the next layer may work in place
 
-    with watched([chosen], keep):
+    with forward_hooks([layer], record):
         query.setting.model(points)
-    return seen[-1]
+    return outputs[-1]
 
 
-def signal(query: Query, chosen: nn.Module) -> tuple[Tensor, int]:
-    """What the layer makes of the samples, and in which of its runs: the last one counts."""
+def activations_and_run(query: Query, layer: nn.Module) -> tuple[Tensor, int]:
+    """The layer's output for the samples in its last run, and the number of that run."""
     runs: list[None] = []
-    with watched([chosen], lambda *_: runs.append(None)):
-        return activations(query, chosen), len(runs)
+    with forward_hooks([layer], lambda *_: runs.append(None)):
+        return activations(query, layer), len(runs)
 
 
 @contextmanager
-def replaced(chosen: nn.Module, run: int, by: Tensor) -> Iterator[None]:
-    """In this scope, the layer's run of this number returns something else."""
-    seen: list[None] = []
+def replaced_output(layer: nn.Module, run: int, by: Tensor) -> Iterator[None]:
+    """Within the scope, the layer's run of this number returns ``by``."""
+    runs: list[None] = []
 
-    def answer(*_: Any) -> Tensor | None:
-        seen.append(None)
-        return by if len(seen) == run else None
+    def replace(*_: Any) -> Tensor | None:
+        runs.append(None)
+        return by if len(runs) == run else None
 
-    with watched([chosen], answer):
+    with forward_hooks([layer], replace):
         yield

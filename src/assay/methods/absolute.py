@@ -1,4 +1,4 @@
-"""The size of another method's attributions."""
+"""Absolute values of another method's attributions."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from assay.methods.gradient import Gradient
 
 @dataclass(frozen=True)
 class Absolute:
-    """Another method's attribution without signs, entry by entry.
+    """Absolute values of another method's attribution, entry by entry.
 
-    ``pooled(of=absolute(of=m))`` adds up sizes per feature, ``absolute(of=pooled(of=m))`` takes the size of the sum.
+    ``pooled(of=absolute(of=m))`` is the sum of a feature's absolute values, ``absolute(of=pooled(of=m))`` the absolute
+    value of their sum.
     """
 
-    of: Method = Gradient()  # the method
+    of: Method = Gradient()  # the inner method
 
     positive_only: ClassVar[bool] = True
 
     @property
     def fit(self) -> Callable[[Query], dict[str, Tensor]]:
-        """The inner method's, absent where it has none."""
+        """The inner method's; absent if it has none."""
         return self.of.fit  # type: ignore[attr-defined,no-any-return]
 
     def __call__(self, query: Query) -> Tensor:

@@ -9,20 +9,20 @@ from torch import Tensor
 
 from assay.core.query import Query
 from assay.kit.attention import attention
-from assay.methods._attention import check_start, from_layer, rolled_out, with_identity
+from assay.methods._attention import check_start, from_layer, rollout, with_identity
 
 
 @dataclass(frozen=True)
 class AttentionRollout:
     """How much of each position reaches the reader when attention is followed through all layers.
 
-    A layer is the mean of its heads plus the identity (the skip connection), rows scaled to sum 1; layers are
-    multiplied. The answer is the reader's row: tokens each have theirs, pixels that of their patch. It is about no
-    class. As in the paper, all layers count; IDSDS skips the first (``start=1``).
+    A layer's matrix is the mean of its heads plus the identity (the skip connection), with rows scaled to sum 1. The
+    matrices are multiplied. The attribution is the reader's row: a token has its own number, a pixel that of its patch.
+    It does not depend on the class. As in the paper, all layers count; IDSDS skips the first (``start=1``).
 
     The reader is the position that the model answers from. Positions that stand for no feature (a class token,
-    registers) come first and are left out; a reader that is itself a token keeps its place, with all that skip
-    connections leave it.
+    registers) come first and are left out. A reader that is itself a token is kept, with the large number that skip
+    connections give it.
     """
 
     start: int = 0  # first layer that counts, from 0
@@ -35,9 +35,9 @@ class AttentionRollout:
         check_start("attention_rollout", self.start)
 
     def __call__(self, query: Query) -> Tensor:
-        return rolled_out(query, self._mixing, self.reader)
+        return rollout(query, self._mixing, self.reader)
 
     def _mixing(self, query: Query) -> list[Tensor]:
         layers = from_layer(attention(query.setting.model, query.x), self.start)
-        mixed = (with_identity(heads.mean(dim=1)) for heads in layers)
-        return [layer / layer.sum(dim=2, keepdim=True) for layer in mixed]
+        matrices = (with_identity(heads.mean(dim=1)) for heads in layers)
+        return [matrix / matrix.sum(dim=2, keepdim=True) for matrix in matrices]

@@ -21,18 +21,18 @@ SOBEL = ((-1.0, 0.0, 1.0), (-2.0, 0.0, 2.0), (-1.0, 0.0, 1.0))
 
 @dataclass(frozen=True)
 class CannyEdges:
-    """1 on Canny's edges, else 0: thin ridges of the brightness's slope that hang on a steep one.
+    """1 on Canny's edges, else 0: thin ridges of the brightness's slope that are connected to a steep one.
 
-    OpenCV's algorithm on whole numbers, written out: abs(dx) + abs(dy) of 3 x 3 Sobel kernels, largest across the edge,
-    above ``low``, and joined to one above ``high``. "faithful" is the study's code: the image as the model reads it,
-    times 255, cut to 8 bits, where negative numbers wrap around. "corrected": each image is stretched to 0..255 first.
-    Ours: that stretching, since a query does not know how an image was normalised; the rounded mean over channels where
-    there are not three (red, green, blue).
+    OpenCV's algorithm on whole numbers. The slope is abs(dx) + abs(dy) of 3 x 3 Sobel kernels. An edge pixel has the
+    largest slope across the edge, above ``low``, and is connected to one above ``high``. "faithful" is the study's
+    code: the image as the model reads it, times 255, cut to 8 bits, so that negative numbers wrap around. "corrected":
+    each image is stretched to 0..255 first. Ours: the stretching, because a query does not know how an image was
+    normalised; the rounded mean over channels if there are not three (red, green, blue).
     """
 
     low: float = 100.0  # slope that continues an edge, on a scale of 255
     high: float = 200.0  # slope that starts an edge
-    form: Literal["faithful", "corrected"] = "corrected"  # wrapped to 8 bits (the study's code), or stretched to them
+    form: Literal["faithful", "corrected"] = "corrected"  # wrapped to 8 bits (the study's code), or stretched to 0..255
 
     paper: ClassVar[str] = "Canny, 1986"
     control: ClassVar[bool] = True  # knows nothing about the model
@@ -44,9 +44,9 @@ class CannyEdges:
     def __call__(self, query: Query) -> Tensor:
         if query.setting.kind != "image":
             raise NotApplicable(f"needs an image, and this is {query.setting.kind} data")
-        gray = _brightness(_wrapped(query.x) if self.form == "faithful" else _stretched(query.x))
-        slope, ridge = _ridges(gray)
-        return _joined(ridge & (slope > self.low), ridge & (slope > self.high)).to(query.x)
+        grey = _brightness(_wrapped(query.x) if self.form == "faithful" else _stretched(query.x))
+        slope, ridge = _ridges(grey)
+        return _connected(ridge & (slope > self.low), ridge & (slope > self.high)).to(query.x)
 
 
 def _wrapped(x: Tensor) -> Tensor:
@@ -55,11 +55,11 @@ def _wrapped(x: Tensor) -> Tensor:
 
 
 def _stretched(x: Tensor) -> Tensor:
-    """Whole numbers from 0 at an image's smallest entry to 255 at its largest; 0 where all are equal."""
-    wide = x.double()
-    low, high = wide.amin(dim=(1, 2, 3), keepdim=True), wide.amax(dim=(1, 2, 3), keepdim=True)
+    """Whole numbers from 0 at an image's smallest entry to 255 at its largest; 0 if all entries are equal."""
+    values = x.double()
+    low, high = values.amin(dim=(1, 2, 3), keepdim=True), values.amax(dim=(1, 2, 3), keepdim=True)
     span = torch.where(high > low, high - low, 1.0)
-    return ((wide - low) / span * 255).round().long()
+    return ((values - low) / span * 255).round().long()
 
 
 def _brightness(levels: Tensor) -> Tensor:
@@ -71,33 +71,33 @@ def _brightness(levels: Tensor) -> Tensor:
     return ((levels * weights).sum(dim=1) + 2**14) >> 15
 
 
-def _ridges(gray: Tensor) -> tuple[Tensor, Tensor]:
-    """The slope at each pixel, and where it is largest across the edge; beyond the border it is 0."""
-    kernel = torch.tensor(SOBEL, dtype=torch.float64, device=gray.device)
-    wide = pad(gray.double().unsqueeze(1), [1] * 4, mode="replicate")
-    across, down = conv2d(wide, torch.stack([kernel, kernel.T]).unsqueeze(1)).round().long().unbind(dim=1)
+def _ridges(grey: Tensor) -> tuple[Tensor, Tensor]:
+    """The slope at each pixel, and where it is largest across the edge; outside the image it is 0."""
+    kernel = torch.tensor(SOBEL, dtype=torch.float64, device=grey.device)
+    padded = pad(grey.double().unsqueeze(1), [1] * 4, mode="replicate")
+    across, down = conv2d(padded, torch.stack([kernel, kernel.T]).unsqueeze(1)).round().long().unbind(dim=1)
     slope = across.abs() + down.abs()
-    height, width = gray.shape[1:]
-    around = pad(slope, [1] * 4)
+    height, width = grey.shape[1:]
+    padded_slope = pad(slope, [1] * 4)
 
     def at(row: int, column: int) -> Tensor:
-        return around[:, 1 + row : 1 + row + height, 1 + column : 1 + column + width]
+        return padded_slope[:, 1 + row : 1 + row + height, 1 + column : 1 + column + width]
 
-    steep, shallow = down.abs() << 15, across.abs() * TANGENT
-    lies, stands = steep < shallow, steep > shallow + (across.abs() << 16)
-    level = (slope > at(0, -1)) & (slope >= at(0, 1))
-    upright = (slope > at(-1, 0)) & (slope >= at(1, 0))
-    falling = (slope > at(-1, -1)) & (slope > at(1, 1))
-    rising = (slope > at(-1, 1)) & (slope > at(1, -1))
-    slanted = torch.where((across < 0) ^ (down < 0), rising, falling)
-    return slope, torch.where(lies, level, torch.where(stands, upright, slanted))
+    scaled_down, tangent_across = down.abs() << 15, across.abs() * TANGENT
+    horizontal, vertical = scaled_down < tangent_across, scaled_down > tangent_across + (across.abs() << 16)
+    peak_horizontal = (slope > at(0, -1)) & (slope >= at(0, 1))
+    peak_vertical = (slope > at(-1, 0)) & (slope >= at(1, 0))
+    peak_falling = (slope > at(-1, -1)) & (slope > at(1, 1))
+    peak_rising = (slope > at(-1, 1)) & (slope > at(1, -1))
+    peak_diagonal = torch.where((across < 0) ^ (down < 0), peak_rising, peak_falling)
+    return slope, torch.where(horizontal, peak_horizontal, torch.where(vertical, peak_vertical, peak_diagonal))
 
 
-def _joined(weak: Tensor, strong: Tensor) -> Tensor:
-    """Weak pixels in one piece with a strong one; pieces join along sides and corners, never across images."""
+def _connected(weak: Tensor, strong: Tensor) -> Tensor:
+    """Weak pixels that are connected to a strong one, along sides and corners; never across images."""
     neighbours = np.zeros((3, 3, 3), dtype=int)
     neighbours[1] = 1
     pieces, count = label(weak.cpu().numpy(), neighbours)
-    started = np.zeros(count + 1, dtype=bool)
-    started[pieces[strong.cpu().numpy()]] = True
-    return torch.from_numpy(started[pieces])
+    has_strong = np.zeros(count + 1, dtype=bool)
+    has_strong[pieces[strong.cpu().numpy()]] = True
+    return torch.from_numpy(has_strong[pieces])

@@ -1,4 +1,4 @@
-"""A bump in the middle of the image: what a guess at "the object is in the centre" scores."""
+"""A Gaussian in the middle of the image: the score of guessing that the object is in the centre."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class CentredGaussian:
     """A Gaussian in the middle of the image, 1 at the centre: the same map for every image.
 
     The study's widths are 1, 2, 4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128, 160 and 256. "corrected"
-    takes them as pixels; "faithful" as the study's code did, on axes from -1 to 1, where all of them are nearly flat.
+    takes them in pixels; "faithful" as the study's code does, on axes from -1 to 1, where all of them are nearly flat.
     Ours: computed in float64 and rounded once, so that pixels at the same distance are exactly tied.
     """
 
@@ -29,14 +29,14 @@ class CentredGaussian:
 
     def __post_init__(self) -> None:
         if not self.width > 0:
-            raise SpecError(f"centred_gaussian: width={self.width} makes no bump. Choose a width above 0.")
+            raise SpecError(f"centred_gaussian: width={self.width} is not positive. Choose a width above 0.")
 
     def __call__(self, query: Query) -> Tensor:
         if query.setting.kind != "image":
             raise NotApplicable(f"needs an image, and this is {query.setting.kind} data")
         down, across = (self._squares(size, query.x.device) for size in query.x.shape[-2:])
-        bump = torch.exp(-(down[:, None] + across) / (2 * self.width**2))
-        return bump.to(query.x.dtype).repeat(len(query.x), 1, 1)
+        gaussian = torch.exp(-(down[:, None] + across) / (2 * self.width**2))
+        return gaussian.to(query.x.dtype).repeat(len(query.x), 1, 1)
 
     def _squares(self, size: int, device: torch.device) -> Tensor:
         """Squared distances from the middle along an axis."""

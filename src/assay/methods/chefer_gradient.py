@@ -9,16 +9,16 @@ from torch import Tensor
 
 from assay.core.query import Query
 from assay.kit.attention import attention_and_gradients
-from assay.methods._attention import rolled_out, with_identity
+from assay.methods._attention import rollout, with_identity
 
 
 @dataclass(frozen=True)
 class CheferGradient:
     """How much of each position reaches the reader through attention that speaks for the class.
 
-    From the first layer on, R becomes R + A R, starting with the identity: A is the mean over heads of attention times
-    the explained number's gradient there, negative products set to 0. This is the paper's rule for self-attention. The
-    answer is the reader's row; see attention_rollout for who reads.
+    R starts as the identity and becomes R + A R in every layer, from the first on. A is the mean over heads of
+    attention times the explained number's gradient there, with negative products set to 0. This is the paper's rule for
+    self-attention. The attribution is the reader's row; attention_rollout explains the reader.
     """
 
     reader: int = 0  # position whose row is read; negative: from the end
@@ -28,7 +28,7 @@ class CheferGradient:
 
     def __call__(self, query: Query) -> Tensor:
         query.require_gradients()
-        return rolled_out(query, _mixing, self.reader)
+        return rollout(query, _mixing, self.reader)
 
 
 def _mixing(query: Query) -> list[Tensor]:

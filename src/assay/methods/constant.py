@@ -1,4 +1,4 @@
-"""The same attribution everywhere: shows what a metric gives for no information and for ties."""
+"""A constant attribution: what a metric gives for no information and for ties."""
 
 from __future__ import annotations
 

@@ -21,12 +21,13 @@ class EdgeMap:
 
     "faithful" is the study's code. Intensity: sqrt(dx^2 + dy^2 + 1e-8), sobel: abs(dx) + abs(dy), both of 3 x 3 Sobel
     kernels; marr_hildreth: a 5 x 5 Gaussian of width 1 over the mirrored image, then the Laplacian of 4 neighbours,
-    with its sign. Outside the image these kernels meet 0, so that the frame of a bright image is an edge.
+    with its sign. Outside the image these kernels read 0, so that the frame of a bright image is an edge.
     "corrected": intensity takes differences of neighbouring pixels (central, one-sided at the border), as the study
-    says; marr_hildreth is the Laplacian's size. Ours: the border's pixels go on outside, so that the frame is no edge.
+    says; marr_hildreth is the Laplacian's absolute value. Ours: border pixels are repeated outside the image, so that
+    the frame is not an edge.
     """
 
-    detector: Literal["intensity", "sobel", "marr_hildreth"] = "sobel"  # what finds the edges
+    detector: Literal["intensity", "sobel", "marr_hildreth"] = "sobel"  # the edge detector
     form: Literal["faithful", "corrected"] = "corrected"  # what the study's code did, or what it says
 
     paper: ClassVar[str] = "Zabička et al., Benchmarking the Attribution Quality of Vision Models: a reproduction"
@@ -37,35 +38,35 @@ class EdgeMap:
             raise NotApplicable(f"needs an image, and this is {query.setting.kind} data")
         if min(query.x.shape[-2:]) < 3:
             raise NotApplicable("needs an image of at least 3 pixels a side")
-        gray = query.x.double().mean(dim=1)
-        return getattr(self, f"_{self.detector}")(gray).to(query.x.dtype)  # type: ignore[no-any-return]
+        grey = query.x.double().mean(dim=1)
+        return getattr(self, f"_{self.detector}")(grey).to(query.x.dtype)  # type: ignore[no-any-return]
 
-    def _intensity(self, gray: Tensor) -> Tensor:
+    def _intensity(self, grey: Tensor) -> Tensor:
         if self.form == "faithful":
-            return (self._slope(gray, 1) ** 2 + self._slope(gray, 2) ** 2 + 1e-8).sqrt()
-        down, across = torch.gradient(gray, dim=(1, 2))
+            return (self._slope(grey, 1) ** 2 + self._slope(grey, 2) ** 2 + 1e-8).sqrt()
+        down, across = torch.gradient(grey, dim=(1, 2))
         return torch.hypot(down, across)
 
-    def _sobel(self, gray: Tensor) -> Tensor:
-        return self._slope(gray, 1).abs() + self._slope(gray, 2).abs()
+    def _sobel(self, grey: Tensor) -> Tensor:
+        return self._slope(grey, 1).abs() + self._slope(grey, 2).abs()
 
-    def _marr_hildreth(self, gray: Tensor) -> Tensor:
-        bell = torch.exp(-(torch.arange(-2.0, 3.0, dtype=torch.float64) ** 2) / 2)
-        bell = bell / bell.sum()
-        smooth = _filtered(gray, torch.outer(bell, bell), "reflect" if self.form == "faithful" else "replicate")
+    def _marr_hildreth(self, grey: Tensor) -> Tensor:
+        gaussian = torch.exp(-(torch.arange(-2.0, 3.0, dtype=torch.float64) ** 2) / 2)
+        gaussian = gaussian / gaussian.sum()
+        smooth = _filtered(grey, torch.outer(gaussian, gaussian), "reflect" if self.form == "faithful" else "replicate")
         laplace = self._edges(smooth, torch.tensor([[0.0, 1.0, 0.0], [1.0, -4.0, 1.0], [0.0, 1.0, 0.0]]))
         return laplace if self.form == "faithful" else laplace.abs()
 
-    def _slope(self, gray: Tensor, dim: int) -> Tensor:
+    def _slope(self, grey: Tensor, dim: int) -> Tensor:
         """Sobel's derivative along a dimension."""
         kernel = torch.outer(torch.tensor(SMOOTH), torch.tensor(SLOPE))
-        return self._edges(gray, kernel if dim == 2 else kernel.T)
+        return self._edges(grey, kernel if dim == 2 else kernel.T)
 
     def _edges(self, image: Tensor, kernel: Tensor) -> Tensor:
         return _filtered(image, kernel, "constant" if self.form == "faithful" else "replicate")
 
 
-def _filtered(image: Tensor, kernel: Tensor, outside: str) -> Tensor:
-    """Each pixel's neighbours weighted by the kernel."""
-    wide = pad(image.unsqueeze(1), [len(kernel) // 2] * 4, mode=outside)
-    return conv2d(wide, kernel.to(image)[None, None]).squeeze(1)
+def _filtered(image: Tensor, kernel: Tensor, padding: str) -> Tensor:
+    """The sum of each pixel's neighbours, weighted by the kernel."""
+    padded = pad(image.unsqueeze(1), [len(kernel) // 2] * 4, mode=padding)
+    return conv2d(padded, kernel.to(image)[None, None]).squeeze(1)

@@ -11,19 +11,19 @@ from torch import Tensor
 
 from assay.core.errors import NotApplicable
 from assay.core.query import Query
-from assay.methods._coalitions import kept
+from assay.methods._coalitions import coalition_samples
 
 
 @dataclass(frozen=True)
 class ExactShapley:
-    """What a feature adds to the score, averaged over all orders in which features can join.
+    """What a feature adds to the score, averaged over all orders in which features can be added.
 
     v(S) is the score of the sample with the features outside S replaced by the baseline. With s of d features in S,
-    v(S) counts +1 / (s C(d, s)) for those inside and -1 / ((d - s) C(d, s)) for those outside. All 2^d coalitions are
-    asked. Attributions sum to score(x) - score(baseline). Needs no gradients.
+    v(S) has the weight +1 / (s C(d, s)) for features inside and -1 / ((d - s) C(d, s)) for those outside. All 2^d
+    coalitions are evaluated. Attributions sum to score(x) - score(baseline). Needs no gradients.
     """
 
-    limit: int = 16  # features up to which all coalitions are asked
+    limit: int = 16  # most features; the model evaluates all their coalitions
 
     paper: ClassVar[str] = "Shapley, 1953"
 
@@ -37,13 +37,13 @@ class ExactShapley:
             raise NotApplicable(
                 f"needs at most {self.limit} features, for 2^features model rows per sample, and there are {count}"
             )
-        worth = _worth(count).to(query.x.device)
+        weights = _weights(count).to(query.x.device)
         total = torch.zeros(len(query.x), count, dtype=torch.float64, device=query.x.device)
         for part in query.parts(2**count):
             keep = _coalitions(part, count).to(query.x.device)
-            scores = query.score(kept(query, keep.view(-1, *shape)))  # (part, B)
+            scores = query.score(coalition_samples(query, keep.view(-1, *shape)))  # (part, B)
             size = keep.sum(dim=1)
-            total += scores.T.double() @ torch.where(keep, worth[size, :1], worth[size, 1:])
+            total += scores.T.double() @ torch.where(keep, weights[size, :1], weights[size, 1:])
         return total.to(query.x.dtype).view(-1, *shape)
 
 
@@ -53,8 +53,8 @@ def _coalitions(part: slice, count: int) -> Tensor:
     return (numbers >> torch.arange(count)) % 2 == 1
 
 
-def _worth(count: int) -> Tensor:
-    """By the size of a coalition, what its score counts for a feature inside and for one outside: (sizes, 2)."""
+def _weights(count: int) -> Tensor:
+    """The weight of a coalition's score by its size, for a feature inside and for one outside: (sizes, 2)."""
     inside = [0.0, *(1 / (size * comb(count, size)) for size in range(1, count + 1))]
     outside = [-1 / ((count - size) * comb(count, size)) for size in range(count)]
     return torch.tensor([inside, [*outside, 0.0]], dtype=torch.float64).T

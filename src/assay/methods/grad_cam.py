@@ -13,12 +13,12 @@ from assay.methods._cam import gradient_map
 
 @dataclass(frozen=True)
 class GradCam:
-    """A layer's channels, each weighted by the mean of its gradient, added up and enlarged to the image.
+    """The sum of a layer's channels, each weighted by the mean of its gradient, enlarged to the image.
 
     The gradient is that of the explained number, readout included.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block of more than one pixel
     relu: bool = True  # keep only what speaks for the class
 
     paper: ClassVar[str] = "Selvaraju et al., 2017"

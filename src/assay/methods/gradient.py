@@ -14,7 +14,7 @@ from assay.core.query import Query
 class Gradient:
     """The explained number's gradient at the input, with its sign: how fast the number would change.
 
-    Called saliency where its absolute value is taken: write ``absolute(of=gradient)``.
+    Its absolute value, often called saliency, is ``absolute(of=gradient)``.
     """
 
     paper: ClassVar[str] = "Simonyan et al., 2014"

@@ -9,17 +9,17 @@ from torch import Tensor, nn
 
 from assay.core.errors import NotApplicable
 from assay.core.query import Query
-from assay.kit.graph import bends
-from assay.kit.rules import Altered, Answers, Call, altered
+from assay.kit.backward.graph import nonlinear_operations
+from assay.kit.backward.rules import Call, CallReplacements, CustomGradient, call_with_rule
 
 
 @dataclass(frozen=True)
 class GuidedBackprop:
-    """The gradient, where every ReLU passes on only what is positive, and only where its input was positive.
+    """The gradient, but every ReLU passes on only positive gradients, and only where its input was positive.
 
-    ReLUs count whether they are modules or functions, in place or not. The paper's rule is about ReLU: everything else
-    (pooling, softmax, other activations) passes on its ordinary gradient, as in Captum. A model without any ReLU would
-    get its plain gradient under another name: not applicable.
+    ReLUs may be modules or functions, in place or not. The paper's rule is about ReLU: everything else (pooling,
+    softmax, other activations) passes on its ordinary gradient, as in Captum. A model without any ReLU is not
+    applicable, because it would get its plain gradient under another name.
     """
 
     paper: ClassVar[str] = "Springenberg et al., 2015"
@@ -29,25 +29,25 @@ class GuidedBackprop:
 
 
 class Guided(nn.Module):
-    """A module whose ReLUs follow the rule; NotApplicable where there is none, or one that cannot be reached."""
+    """A module whose ReLUs follow the rule; NotApplicable if there is none, or one that cannot be replaced."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
         self.module = module
 
     def forward(self, rows: Tensor) -> Tensor:
-        with Answers({"relu": _guided}):
+        with CallReplacements({"relu": _guided}):
             output: Tensor = self.module(rows)
-        met = bends(output, rows, known=())
-        if "Relu" in met:
+        operations = nonlinear_operations(output, rows, allowed=())
+        if "Relu" in operations:
             raise NotApplicable("needs ReLUs that are called from Python, and the model has one that is not")
-        if Altered.__name__ not in met:
+        if CustomGradient.__name__ not in operations:
             raise NotApplicable("needs a ReLU between input and output, and the model has none")
         return output
 
 
 def _guided(call: Call, values: Tensor) -> Tensor:
-    return altered(call, values, _positive)
+    return call_with_rule(call, values, _positive)
 
 
 def _positive(_call: Call, values: Tensor, grad: Tensor) -> Tensor:

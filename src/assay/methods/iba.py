@@ -12,35 +12,42 @@ from torch import Tensor, nn
 from assay.core.errors import SpecError
 from assay.core.query import Query
 from assay.kit.bottleneck import Bottleneck
-from assay.methods._bottleneck import Descent, objective, place, replaced, signal, statistics
-from assay.methods._cam import resized
+from assay.methods._bottleneck import (
+    Descent,
+    activations_and_run,
+    bottleneck_layer,
+    objective,
+    replaced_output,
+    statistics,
+)
+from assay.methods._cam import upsampled
 
 
 @dataclass(frozen=True)
 class Iba:
-    """Bits per pixel that a layer must let through for the prediction, all else being replaced by noise.
+    """Bits per pixel that a layer must pass on for the prediction, when noise replaces everything else.
 
-    A mask l = sigmoid(alpha) mixes the layer's output with noise of the statistics of the reference rows; it is fitted
-    to each sample by Adam on the mean loss of noisy copies + beta * mean information. The map adds up channels, and is
-    enlarged to the image so that its sum stays; as in the authors' program it is that of the last step's forward pass,
-    so ``steps`` make one update less. Neurons that are silent in the reference rows are set to 0.
+    A mask sigmoid(alpha) mixes the layer's output with noise that has the statistics of the reference rows. Adam fits
+    it to each sample: it minimises the mean loss of noisy copies + beta * mean information. The map is the sum over
+    channels, enlarged to the image with the same total. As in the authors' program it is the map of the last step's
+    forward pass, so ``steps`` make one update less. Neurons that are silent in the reference rows are set to 0.
 
     The loss is the cross entropy of the target (with the question's temperature), or the squared distance of the
-    explained number from its value at x: ``auto`` takes the latter where the readout is the value or the model has one
-    output, whose cross entropy would say nothing. Never negative.
+    explained number from its value at x. ``auto`` takes the latter if the readout is the value or the model has one
+    output, whose cross entropy is meaningless. The attribution is never negative.
 
-    Ours: the enlarged map repeats its border where the authors' program mirrors it, so that pixels less than half a
-    place from the edge of the image differ. beta is the authors' 10; AttributionLab takes 20.
+    Ours: the enlarged map repeats its border, and the authors' program mirrors it, so that pixels closer than half a
+    pixel of the layer to the edge of the image differ. beta is the authors' 10; AttributionLab takes 20.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block of more than one pixel
     beta: float = 10.0  # weight of the information against the loss
     steps: int = 10  # forward passes of Adam
-    lr: float = 1.0  # of Adam
+    lr: float = 1.0  # learning rate of Adam
     copies: int = 10  # noisy copies of a sample in each step
-    alpha: float = 5.0  # where the mask starts: sigmoid(5) = 0.993
-    sigma: float = 1.0  # of the Gaussian that smooths the mask, in places of the layer; 0: none
-    min_std: float = 0.01  # smallest deviation of the noise
+    alpha: float = 5.0  # start of the mask: sigmoid(5) = 0.993
+    sigma: float = 1.0  # of the Gaussian that smooths the mask, in pixels of the layer; 0: none
+    min_std: float = 0.01  # smallest standard deviation of the noise
     objective: Literal["auto", "cross_entropy", "squared_error"] = "auto"  # the loss
     rows: int = 10000  # most reference rows for the statistics
     active: float = 0.01  # share of the reference rows above which a neuron counts as not silent
@@ -51,38 +58,38 @@ class Iba:
     def __post_init__(self) -> None:
         if self.steps < 1 or self.copies < 1 or self.rows < 2:
             raise SpecError(
-                f"iba: steps={self.steps}, copies={self.copies}, rows={self.rows} fit no mask. "
+                f"iba: steps={self.steps}, copies={self.copies}, rows={self.rows} cannot fit a mask. "
                 "Choose at least 1 step, 1 copy and 2 rows."
             )
         if self.beta < 0 or self.lr <= 0 or self.sigma < 0 or self.min_std <= 0:
             raise SpecError(
-                f"iba: beta={self.beta}, lr={self.lr}, sigma={self.sigma}, min_std={self.min_std} fit no mask. "
+                f"iba: beta={self.beta}, lr={self.lr}, sigma={self.sigma}, min_std={self.min_std} cannot fit a mask. "
                 "Choose beta and sigma of 0 or more, and a positive lr and min_std."
             )
 
     def fit(self, query: Query) -> dict[str, Tensor]:
-        return statistics(query, place(query, self.layer), self.rows, self.min_std, self.active)
+        return statistics(query, bottleneck_layer(query, self.layer), self.rows, self.min_std, self.active)
 
     def __call__(self, query: Query) -> Tensor:
-        chosen = place(query, self.layer)
+        layer = bottleneck_layer(query, self.layer)
         blocks = query.blocks(copies=self.copies)
-        return torch.cat([bits(block, self.capacity(block, chosen)).squeeze(1) for block in blocks]).to(query.x.dtype)
+        return torch.cat([bits(block, self.capacity(block, layer)).squeeze(1) for block in blocks]).to(query.x.dtype)
 
-    def capacity(self, query: Query, chosen: nn.Module) -> Tensor:
-        """What each neuron lets through, in nats: (N, C, h, w) in float64."""
-        (maps, run), lost = signal(query, chosen), objective(query, self.objective)
+    def capacity(self, query: Query, layer: nn.Module) -> Tensor:
+        """The information that each neuron passes on, in nats: (N, C, h, w) in float64."""
+        (maps, run), prediction_loss = activations_and_run(query, layer), objective(query, self.objective)
         mean, deviation, active = (query.fitted[name].to(maps) for name in ("mean", "deviation", "active"))
         bottleneck = Bottleneck(maps, mean, deviation, self.sigma, active, prior=maps.new_zeros(()))
 
         def loss(mixed: Tensor) -> Tensor:
-            with replaced(chosen, run, by=mixed.flatten(0, 1)):
-                return lost(query.x.unsqueeze(1).expand(-1, mixed.shape[1], *query.x.shape[1:]))
+            with replaced_output(layer, run, by=mixed.flatten(0, 1)):
+                return prediction_loss(query.x.unsqueeze(1).expand(-1, mixed.shape[1], *query.x.shape[1:]))
 
         descent = Descent(self.beta, self.steps - 1, self.lr, self.copies, self.alpha)
-        return bottleneck.capacity(descent(query, bottleneck, loss, "noise")).clamp(min=0)  # rounding of nothing
+        return bottleneck.capacity(descent(query, bottleneck, loss, "noise")).clamp(min=0)  # rounding errors at 0
 
 
 def bits(query: Query, capacity: Tensor) -> Tensor:
-    """Nats of a layer as bits per pixel: (N, 1, height, width), with the same sum."""
+    """Nats of a layer as bits per pixel with the same sum: (N, 1, height, width)."""
     total = capacity.sum(dim=1, keepdim=True) / log(2)
-    return resized(query, total) * (total[0].numel() / query.x[0, 0].numel())
+    return upsampled(query, total) * (total[0].numel() / query.x[0, 0].numel())

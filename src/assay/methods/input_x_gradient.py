@@ -14,7 +14,7 @@ from assay.core.query import Query
 class InputXGradient:
     """The input times its gradient: what each entry contributes if the model is linear without bias.
 
-    No baseline takes part, whatever the question's baseline is.
+    It does not use the question's baseline.
     """
 
     paper: ClassVar[str] = "Shrikumar et al., 2016"

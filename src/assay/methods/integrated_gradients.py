@@ -12,7 +12,7 @@ from assay.core.errors import SpecError
 from assay.core.query import Query
 from assay.kit.quadrature import quadrature
 
-FIRST = 64  # steps of a sample that converges at once; half as many are taken to compare with
+FIRST = 64  # steps of the first attempt, which is compared with half as many
 
 
 @dataclass(frozen=True)
@@ -21,16 +21,16 @@ class IntegratedGradients:
 
     Completeness: attributions sum to score(x) - score(baseline), up to the quadrature's error. By default every sample
     gets as many steps as it needs: 64, doubled until the gap is within ``tolerance`` of that difference, and the map
-    within ``change`` of the one by half as many steps (a small gap alone can be an accident); where ``most`` steps are
-    not enough, the answer says so. A number of ``steps`` is taken as it is, as papers state it: on networks with sharp
-    kinks the gap can then be large (on ``color_count`` no midpoint of fewer than 383 steps lies on a white pixel's
-    colour, and every map is zero).
+    within ``change`` of the one with half as many steps (a small gap alone can be an accident). A note says on how many
+    samples ``most`` steps were not enough. A fixed number of ``steps``, as papers state it, is not adapted: on networks
+    with sharp kinks the gap can then be large (on ``color_count`` no midpoint of fewer than 383 steps lies on a white
+    pixel's colour, and every map is zero).
 
     Captum's ``riemann_trapezoid`` differs from ``trapezoid``: its weights sum to 1 - 1/steps.
     """
 
     steps: int | None = None  # gradients per sample; None: 64, doubled until it converges
-    quadrature: Literal["midpoint", "left", "right", "trapezoid", "gauss_legendre"] = "gauss_legendre"  # where to look
+    quadrature: Literal["midpoint", "left", "right", "trapezoid", "gauss_legendre"] = "gauss_legendre"  # the rule
     tolerance: float = 0.01  # largest gap of a sample that has converged, as a share of the difference in score
     change: float = 0.05  # largest change of its map by the last doubling, as a share of the map's size
     most: int = 2048  # steps after which doubling ends
@@ -44,42 +44,42 @@ class IntegratedGradients:
             raise SpecError(f"integrated_gradients: {self.quadrature} needs at least {least} steps, not {self.steps}.")
         if min(self.tolerance, self.change) < 0 or self.most < FIRST:
             raise SpecError(
-                f"integrated_gradients: tolerance={self.tolerance:g} and change={self.change:g} are shares, and "
-                f"most={self.most} is at least {FIRST}."
+                f"integrated_gradients: tolerance={self.tolerance:g}, change={self.change:g}, most={self.most}: "
+                f"choose tolerance and change of 0 or more, and most of at least {FIRST}."
             )
 
     def promised(self, query: Query) -> Tensor:
         return query.change()
 
     def __call__(self, query: Query) -> Tensor:
-        found, sizes = self._converged(query) if self.steps is None else self._integral(query, self.steps)
+        attribution, sizes = self._adaptive_integral(query) if self.steps is None else self._integral(query, self.steps)
         query.remarks.resolution = _rounding(sizes)
-        return found
+        return attribution
 
-    def _converged(self, query: Query) -> tuple[Tensor, Tensor]:
-        """Every sample with its own number of steps: samples that have converged are left alone."""
-        found, sizes = self._integral(query, FIRST // 2)
+    def _adaptive_integral(self, query: Query) -> tuple[Tensor, Tensor]:
+        """Every sample with its own number of steps: only samples that have not converged get more."""
+        attribution, sizes = self._integral(query, FIRST // 2)
         rows, steps = torch.arange(len(query.x), device=query.x.device), FIRST
         while len(rows) and steps <= self.most:
-            some = query.about(rows)
-            maps, added = self._integral(some, steps)
-            settled = self._settled(some, maps, found[rows], added)
-            found[rows], sizes[rows] = maps, added
-            rows, steps = rows[~settled], 2 * steps
+            subset = query.about(rows)
+            maps, subset_sizes = self._integral(subset, steps)
+            converged = self._has_converged(subset, maps, attribution[rows], subset_sizes)
+            attribution[rows], sizes[rows] = maps, subset_sizes
+            rows, steps = rows[~converged], 2 * steps
         if len(rows):
             query.note(f"did not converge within {steps // 2:,} steps", len(rows))
-        return found, sizes
+        return attribution, sizes
 
-    def _settled(self, query: Query, maps: Tensor, before: Tensor, sizes: Tensor) -> Tensor:
-        """(B,) True where the gap is small, and the map close to the one before, but for rounding."""
+    def _has_converged(self, query: Query, maps: Tensor, previous: Tensor, sizes: Tensor) -> Tensor:
+        """True where the gap is small and the map is close to the previous one, up to rounding: (B,)."""
         ends = query.score(torch.stack([query.x, query.baseline]))
         promised = ends[0].double() - ends[1]
         rounding = 8 * _rounding(ends.abs().amax(dim=0)) + _total(_rounding(sizes))
         adds_up = (_total(maps) - promised).abs() <= self.tolerance * promised.abs() + rounding
-        return adds_up & (_total((maps - before).abs()) <= self.change * _total(maps.abs()) + rounding)
+        return adds_up & (_total((maps - previous).abs()) <= self.change * _total(maps.abs()) + rounding)
 
     def _integral(self, query: Query, steps: int) -> tuple[Tensor, Tensor]:
-        """The attribution by so many steps, and the sizes of what was added up for it."""
+        """The attribution with this number of steps, and the same sum over absolute values of its terms."""
         nodes, weights = (part.to(query.x) for part in quadrature(self.quadrature, steps))
         delta = query.x - query.baseline
         total, sizes = torch.zeros_like(query.x), torch.zeros_like(query.x)

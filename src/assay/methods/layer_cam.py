@@ -13,13 +13,13 @@ from assay.methods._cam import gradient_map
 
 @dataclass(frozen=True)
 class LayerCam:
-    """A layer's activations, each weighted by its own gradient where that is positive, added up over channels.
+    """The sum over channels of a layer's activations, each weighted by its own gradient if that is positive, else 0.
 
-    Weights belong to places, not to channels, so early layers give sharp maps. The gradient is that of the explained
+    Weights belong to pixels, not to channels, so early layers give sharp maps. The gradient is that of the explained
     number, readout included.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block of more than one pixel
     relu: bool = True  # keep only what speaks for the class
 
     paper: ClassVar[str] = "Jiang et al., 2021"

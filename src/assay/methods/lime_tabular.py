@@ -11,21 +11,21 @@ from torch import Tensor
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.query import Query
 
-GROUP = 2**22  # numbers that the sums over perturbed rows hold at once
+GROUP = 2**22  # most numbers in memory at once for sums over perturbed rows
 
 
 @dataclass(frozen=True)
 class LimeTabular:
-    """Coefficients of a ridge regression on perturbed rows, which weigh more the nearer they are to the sample.
+    """Coefficients of a ridge regression on perturbed rows, weighted by their nearness to the sample.
 
-    LimeTabularExplainer with ``discretize_continuous=False`` and all features: rows are normal with the mean and
-    standard deviation of the reference rows (not centred on the sample), the first one is the sample itself; in
-    standardised columns their weight is sqrt(exp(-distance^2 / width^2)). A coefficient is the change of the score per
-    standard deviation. Unlike lime, all samples of a cell share the perturbed rows: the model answers them once for
-    all. Needs no gradients.
+    LimeTabularExplainer with ``discretize_continuous=False`` and all features. Rows are normal with the mean and
+    standard deviation of the reference rows (not centred on the sample); the first row is the sample itself. A row's
+    weight is sqrt(exp(-distance^2 / width^2)), in standardised columns. A coefficient is the change of the score per
+    standard deviation. Unlike in lime, all samples of a series share the perturbed rows, so that the model evaluates
+    them once. Needs no gradients.
     """
 
-    samples: int = 5000  # perturbed rows, with the sample itself
+    samples: int = 5000  # perturbed rows, including the sample itself
     width: float = 0.75  # of the kernel, times the root of the number of columns
     alpha: float = 1.0  # ridge penalty
     times: Literal["coefficient", "product"] = "coefficient"  # or the coefficient times the standardised value
@@ -35,8 +35,8 @@ class LimeTabular:
     def __post_init__(self) -> None:
         if self.samples < 2 or self.width <= 0 or self.alpha <= 0:
             raise SpecError(
-                f"lime_tabular: samples={self.samples}, width={self.width}, alpha={self.alpha} make no regression. "
-                "Choose 2 samples or more, a positive width and a positive alpha."
+                f"lime_tabular: samples={self.samples}, width={self.width}, alpha={self.alpha} cannot make a "
+                "regression. Choose 2 samples or more, a positive width and a positive alpha."
             )
 
     def fit(self, query: Query) -> dict[str, Tensor]:
@@ -46,27 +46,27 @@ class LimeTabular:
             raise NotApplicable("needs columns of one number each, and some here are blocks of entries")
         rows = query.x.double()
         scale = rows.std(dim=0, correction=0)
-        constant = (rows == rows[0]).all(dim=0)  # its computed deviation need not be 0
+        constant = (rows == rows[0]).all(dim=0)  # rounding can make its deviation nonzero
         return {"mean": rows.mean(dim=0), "scale": torch.where(constant, 1, scale)}
 
     def __call__(self, query: Query) -> Tensor:
         mean, scale = query.fitted["mean"], query.fitted["scale"]
-        own = (query.x.double() - mean) / scale  # (B, columns)
+        scaled = (query.x.double() - mean) / scale  # (B, columns)
         noise = torch.randn(self.samples - 1, len(mean), generator=query.generator("rows"), dtype=torch.float64)
         noise = noise.to(query.x.device)
         outputs = query.outputs((noise * scale + mean).to(query.x.dtype))  # (rows, classes)
         scores = outputs.double().T[query.target]  # (B, rows)
-        coefficients = self._ridge(own, query.score(query.x).double(), noise, scores)
-        answer = coefficients * own if self.times == "product" else coefficients
-        return answer.to(query.x.dtype)
+        coefficients = self._ridge(scaled, query.score(query.x).double(), noise, scores)
+        attribution = coefficients * scaled if self.times == "product" else coefficients
+        return attribution.to(query.x.dtype)
 
-    def _ridge(self, own: Tensor, score: Tensor, noise: Tensor, scores: Tensor) -> Tensor:
-        """Weighted ridge regression of each sample's scores, with an intercept that is not penalised."""
-        rows, first = _with_one(noise), _with_one(own)  # (rows, 1 + columns), and the sample itself with weight 1
+    def _ridge(self, scaled: Tensor, score: Tensor, noise: Tensor, scores: Tensor) -> Tensor:
+        """Weighted ridge regression of each sample's scores, without penalty on the intercept."""
+        rows, first = _with_intercept(noise), _with_intercept(scaled)  # (rows, 1 + columns); the sample has weight 1
         pairs = torch.triu_indices(rows.shape[1], rows.shape[1], device=rows.device)
         square, moment = _products(first, pairs), first * score[:, None]  # (B, pairs), (B, 1 + columns)
         for part in torch.arange(len(rows), device=rows.device).split(max(1, GROUP // max(square.shape))):
-            weight = self._weight(own, noise[part])
+            weight = self._weight(scaled, noise[part])
             square = square + weight @ _products(rows[part], pairs)
             moment = moment + (weight * scores[:, part]) @ rows[part]
         penalty = torch.full_like(rows[0], self.alpha)
@@ -74,18 +74,18 @@ class LimeTabular:
         solution: Tensor = torch.linalg.solve(_symmetric(square, pairs) + penalty.diag(), moment)
         return solution[:, 1:]
 
-    def _weight(self, own: Tensor, noise: Tensor) -> Tensor:
-        """How near each perturbed row is to each sample: (B, rows)."""
-        squared = own.square().sum(dim=1, keepdim=True) + noise.square().sum(dim=1) - 2 * own @ noise.T
-        return (squared * (-0.5 / (self.width**2 * own.shape[1]))).exp()  # the root is in the exponent
+    def _weight(self, scaled: Tensor, noise: Tensor) -> Tensor:
+        """The weight of each perturbed row for each sample: (B, rows)."""
+        squared = scaled.square().sum(dim=1, keepdim=True) + noise.square().sum(dim=1) - 2 * scaled @ noise.T
+        return (squared * (-0.5 / (self.width**2 * scaled.shape[1]))).exp()  # the root is in the exponent
 
 
-def _with_one(rows: Tensor) -> Tensor:
+def _with_intercept(rows: Tensor) -> Tensor:
     return torch.cat([torch.ones_like(rows[:, :1]), rows], dim=1)
 
 
 def _products(rows: Tensor, pairs: Tensor) -> Tensor:
-    """Two numbers of a row multiplied, for every pair of them: (rows, pairs)."""
+    """Products of all pairs of numbers of a row: (rows, pairs)."""
     columns = rows.T.contiguous()  # whole columns are copied faster than single numbers
     return (columns[pairs[0]] * columns[pairs[1]]).T
 

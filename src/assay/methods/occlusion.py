@@ -10,7 +10,7 @@ from torch import Tensor
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.query import Query
-from assay.methods._coalitions import drops
+from assay.methods._coalitions import score_drops
 from assay.methods.feature_ablation import FeatureAblation
 
 
@@ -18,9 +18,9 @@ from assay.methods.feature_ablation import FeatureAblation
 class Occlusion:
     """How much the score drops when a patch is replaced by the baseline, averaged over the patches on a pixel.
 
-    Windows start every ``stride`` pixels from the top left corner until the image is covered; the last ones are cut
-    at the border, and all channels go together (Captum's semantics). Columns of a table and tokens are replaced one
-    by one, as feature ablation does: ``window`` and ``stride`` are for images. Needs no gradients.
+    Windows start every ``stride`` pixels from the top left corner until the image is covered. The last ones are cut at
+    the border, and all channels are replaced together (Captum's semantics). Columns of a table and tokens are replaced
+    one by one, as in feature ablation: ``window`` and ``stride`` are for images. Needs no gradients.
     """
 
     window: int = 5  # side of the patch, in pixels
@@ -41,24 +41,24 @@ class Occlusion:
             return FeatureAblation()(query)
         if min(shape) < self.window:
             raise NotApplicable(f"needs images of at least {self.window} pixels a side, and these have {min(shape)}")
-        down, across = (_cover(size, self.window, self.stride).to(query.x.device) for size in shape)
+        down, across = (_coverage(size, self.window, self.stride).to(query.x.device) for size in shape)
         windows = (down.shape[1], across.shape[1])
 
         def without_a_patch(part: slice) -> Tensor:
             index = torch.arange(part.start, part.stop, device=query.x.device)
             return ~(down.T[index // windows[1]].unsqueeze(2) & across.T[index % windows[1]].unsqueeze(1))
 
-        drop = drops(query, windows[0] * windows[1], without_a_patch).reshape(-1, *windows)
-        return _mean(down, drop.dtype) @ drop @ _mean(across, drop.dtype).T
+        drop = score_drops(query, windows[0] * windows[1], without_a_patch).reshape(-1, *windows)
+        return _mean_weights(down, drop.dtype) @ drop @ _mean_weights(across, drop.dtype).T
 
 
-def _cover(size: int, window: int, stride: int) -> Tensor:
-    """Which places along an axis each window covers: bool (places, windows)."""
+def _coverage(size: int, window: int, stride: int) -> Tensor:
+    """Which pixels along an axis each window covers: bool (pixels, windows)."""
     starts = torch.arange(0, size - window + stride, stride)
-    place = torch.arange(size)[:, None]
-    return (place >= starts) & (place < starts + window)
+    pixel = torch.arange(size)[:, None]
+    return (pixel >= starts) & (pixel < starts + window)
 
 
-def _mean(cover: Tensor, dtype: torch.dtype) -> Tensor:
-    """Weights (places, windows) that average over the windows on each place."""
+def _mean_weights(cover: Tensor, dtype: torch.dtype) -> Tensor:
+    """Weights (pixels, windows) that average over the windows on each pixel."""
     return cover.to(dtype) / cover.sum(dim=1, keepdim=True)

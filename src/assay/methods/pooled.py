@@ -1,4 +1,4 @@
-"""Another method's attributions, one number per feature."""
+"""Another method's attributions, summed to one number per feature."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from assay.methods.gradient import Gradient
 
 @dataclass(frozen=True)
 class Pooled:
-    """Another method's attribution, added up over each feature's entries: the channels of a pixel, a one-hot block."""
+    """Another method's attribution, summed over each feature's entries: the channels of a pixel, a one-hot block."""
 
-    of: Method = Gradient()  # the method
+    of: Method = Gradient()  # the inner method
 
     @property
     def fit(self) -> Callable[[Query], dict[str, Tensor]]:
-        """The inner method's, absent where it has none."""
+        """The inner method's; absent if it has none."""
         return self.of.fit  # type: ignore[attr-defined,no-any-return]
 
     @property
     def promised(self) -> Callable[[Query], Tensor]:
-        """The inner method's, absent where it has none."""
+        """The inner method's; absent if it has none."""
         return self.of.promised  # type: ignore[attr-defined,no-any-return]
 
     @property
@@ -36,7 +36,7 @@ class Pooled:
 
     @property
     def positive_only(self) -> bool:
-        """As the inner method: a sum of numbers that are not negative is none."""
+        """As for the inner method: a sum of non-negative numbers is not negative."""
         return positive_only(self.of)
 
     def __call__(self, query: Query) -> Tensor:

@@ -1,4 +1,4 @@
-"""What speaks for the explained number in another method's attributions."""
+"""The positive part of another method's attributions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from assay.methods.gradient import Gradient
 class Positive:
     """Another method's attribution where it is positive, 0 elsewhere."""
 
-    of: Method = Gradient()  # the method
+    of: Method = Gradient()  # the inner method
 
     positive_only: ClassVar[bool] = True
 
     @property
     def fit(self) -> Callable[[Query], dict[str, Tensor]]:
-        """The inner method's, absent where it has none."""
+        """The inner method's; absent if it has none."""
         return self.of.fit  # type: ignore[attr-defined,no-any-return]
 
     def __call__(self, query: Query) -> Tensor:

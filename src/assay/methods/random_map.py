@@ -1,4 +1,4 @@
-"""A map that knows nothing: the floor that every method must clear."""
+"""A random map: the floor that every method must exceed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.core.query import Query
 class RandomMap:
     """Numbers drawn uniformly from [0, 1), one per feature.
 
-    A sample gets the same map whatever block it is in.
+    A sample gets the same map in every block.
     """
 
     control: ClassVar[bool] = True  # knows nothing about the model

@@ -1,4 +1,4 @@
-"""A map that knows nothing, squared: many small numbers and a few large ones."""
+"""A squared random map: many small numbers and a few large ones."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from assay.core.query import Query
 class RandomSquared:
     """Squares of numbers drawn uniformly from [0, 1), one per feature.
 
-    "faithful" is the study's code, which never squares them: what it calls squared is a uniform map. Squaring does not
-    change the order of features, only what sums over patches weigh.
+    "faithful" is the study's code, which does not square them: its "squared" map is uniform. Squaring does not change
+    the order of features, but it changes sums over patches.
     """
 
     form: Literal["faithful", "corrected"] = "corrected"  # not squared (the study's code), or squared
@@ -24,5 +24,5 @@ class RandomSquared:
     control: ClassVar[bool] = True  # knows nothing about the model
 
     def __call__(self, query: Query) -> Tensor:
-        drawn = query.draws("map").uniform(*query.setting.features.shape).to(query.x)
-        return drawn.square() if self.form == "corrected" else drawn
+        values = query.draws("map").uniform(*query.setting.features.shape).to(query.x)
+        return values.square() if self.form == "corrected" else values

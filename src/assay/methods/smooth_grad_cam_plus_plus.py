@@ -10,25 +10,26 @@ from torch import Tensor, nn
 
 from assay.core.errors import SpecError
 from assay.core.query import Query
-from assay.methods._cam import activations, activations_and_gradients, combined, enlarged, spatial
+from assay.methods._cam import activations, activations_and_gradients, pixel_map, spatial_layer, weighted_sum
 
-EPSILON = 1e-8  # torchcam's
+EPSILON = 1e-8  # torchcam's, against division by 0
 
 
 @dataclass(frozen=True)
 class SmoothGradCamPlusPlus:
     """Grad-CAM++ with derivatives averaged over noisy copies of the input; activations are those of the input itself.
 
-    With D1, D2, D3 the means of g, g^2, g^3 over copies: alpha = D2 / (2 D2 + sum(A) D3), and a channel weighs the sum
-    of alpha * ReLU(D1). Without noise this is Grad-CAM++. (The paper prints D1 above the line, which would not give
-    Grad-CAM++ back; torchcam corrects that, too.) alpha is 0 where its denominator is; copies that disagree about the
-    sign of g, and layers before a ReLU, may bring it close to 0 and the weight to any size.
+    With D1, D2, D3 the means of g, g^2, g^3 over copies, alpha = D2 / (2 D2 + sum(A) D3), and the weight of a channel
+    is the sum of alpha * ReLU(D1). Without noise this is Grad-CAM++. (The paper prints D1 in the numerator of alpha,
+    which would not give Grad-CAM++ without noise; torchcam corrects that, too.) alpha is 0 where its denominator is 0.
+    If copies disagree about the sign of g, or the layer is before a ReLU, the denominator may come close to 0 and the
+    weight may get very large.
 
-    ``torchcam``: as torchcam 0.4, with ReLU(g) of the last copy, and sum(A * D3) for sum(A) D3. Noise is normal,
+    ``torchcam``: as torchcam 0.4, with ReLU(g) of the last copy, and sum(A * D3) instead of sum(A) D3. Noise is normal,
     independent per entry, in units of the input: choose it for the data's range.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block of more than one pixel
     relu: bool = True  # keep only what speaks for the class
     samples: int = 4  # noisy copies
     noise: float = 0.3  # standard deviation, in units of the input
@@ -39,7 +40,7 @@ class SmoothGradCamPlusPlus:
     def __post_init__(self) -> None:
         if self.samples < 1 or self.noise < 0:
             raise SpecError(
-                f"smooth_grad_cam_plus_plus: samples={self.samples}, noise={self.noise} make no noisy copies. "
+                f"smooth_grad_cam_plus_plus: samples={self.samples}, noise={self.noise} cannot make noisy copies. "
                 "Choose samples of 1 or more, and noise of 0 or more."
             )
 
@@ -49,25 +50,25 @@ class SmoothGradCamPlusPlus:
 
     def __call__(self, query: Query) -> Tensor:
         query.require_gradients()
-        chosen = spatial(query, self.layer)
-        return enlarged(query, torch.cat([self._map(block, chosen) for block in query.blocks()]), self.relu)
+        layer = spatial_layer(query, self.layer)
+        return pixel_map(query, torch.cat([self._map(block, layer) for block in query.blocks()]), self.relu)
 
-    def _map(self, query: Query, chosen: nn.Module) -> Tensor:
-        maps, draws, slopes = activations(query, chosen), query.draws("noise"), []
+    def _map(self, query: Query, layer: nn.Module) -> Tensor:
+        maps, draws, gradients = activations(query, layer), query.draws("noise"), []
         for _ in range(self.samples):
             noise = self.noise * draws.normal(*query.x.shape[1:]).to(query.x)
-            slopes.append(activations_and_gradients(replace(query, x=query.x + noise), chosen)[1])
+            gradients.append(activations_and_gradients(replace(query, x=query.x + noise), layer)[1])
         weigh = _torchcam if self.form == "torchcam" else _paper
-        return combined(weigh(maps, torch.stack(slopes)).sum(dim=(2, 3), keepdim=True), maps)
+        return weighted_sum(weigh(maps, torch.stack(gradients)).sum(dim=(2, 3), keepdim=True), maps)
 
 
 def _paper(maps: Tensor, g: Tensor) -> Tensor:
-    # Powers of g / size, as powers of g vanish in float32 long before g does: D2 / size^2, D3 / size^3.
-    size = g.abs().amax(dim=0)
-    unit = g / torch.where(size == 0, 1, size)
-    d2, d3 = (unit**2).mean(dim=0), (unit**3).mean(dim=0)
-    below = 2 * d2 + maps.sum(dim=(2, 3), keepdim=True) * size * d3
-    return torch.where(below == 0, 0, d2 / below) * g.mean(dim=0).clamp(min=0)
+    # D2 / largest^2 and D3 / largest^3, because powers of g underflow in float32 long before g.
+    largest = g.abs().amax(dim=0)
+    scaled = g / torch.where(largest == 0, 1, largest)
+    d2, d3 = (scaled**2).mean(dim=0), (scaled**3).mean(dim=0)
+    denominator = 2 * d2 + maps.sum(dim=(2, 3), keepdim=True) * largest * d3
+    return torch.where(denominator == 0, 0, d2 / denominator) * g.mean(dim=0).clamp(min=0)
 
 
 def _torchcam(maps: Tensor, g: Tensor) -> Tensor:

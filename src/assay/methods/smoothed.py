@@ -13,7 +13,7 @@ from assay.core.protocols import Method, positive_only
 from assay.core.query import Query
 from assay.methods.gradient import Gradient
 
-GROUP = 2**16  # entries of noise that a sample draws at once
+GROUP = 2**16  # entries of noise that are drawn at once for a sample
 
 
 @dataclass(frozen=True)
@@ -25,28 +25,28 @@ class Smoothed:
     gets no noise.
     """
 
-    of: Method = Gradient()  # the method
+    of: Method = Gradient()  # the inner method
     samples: int = 16  # noisy copies
     noise: float = 0.1  # standard deviation, in units of the input
-    reduce: Literal["mean", "square", "variance"] = "mean"  # what is taken over the copies
+    reduce: Literal["mean", "square", "variance"] = "mean"  # the statistic over the copies
 
     paper: ClassVar[str] = "Smilkov et al., 2017"
 
     def __post_init__(self) -> None:
         if self.samples < 1 or self.noise < 0:
             raise SpecError(
-                f"smoothed: samples={self.samples}, noise={self.noise} make no noisy copies. "
+                f"smoothed: samples={self.samples}, noise={self.noise} cannot make noisy copies. "
                 "Choose samples of 1 or more, and noise of 0 or more."
             )
 
     @property
     def fit(self) -> Callable[[Query], dict[str, Tensor]]:
-        """The inner method's, absent where it has none."""
+        """The inner method's; absent if it has none."""
         return self.of.fit  # type: ignore[attr-defined,no-any-return]
 
     @property
     def positive_only(self) -> bool:
-        """Squares are, and means of what the inner method never makes negative."""
+        """True for squares and variances, and for means of an inner method that is never negative."""
         return self.reduce != "mean" or positive_only(self.of)
 
     def __call__(self, query: Query) -> Tensor:
@@ -60,9 +60,9 @@ class Smoothed:
         return spread / self.samples if self.reduce == "variance" else mean
 
     def _noise(self, query: Query) -> Iterator[Tensor]:
-        """One (B, *entries) per copy, drawn in groups whose size depends on shapes only: so do the numbers."""
+        """One (B, *entries) per copy. The size of the groups, and so the numbers, depends on shapes only."""
         draws, entries = query.draws("noise"), query.x.shape[1:]
         group = max(1, GROUP // entries.numel())
         for start in range(0, self.samples, group):
-            drawn = draws.normal(min(group, self.samples - start), *entries)
-            yield from (self.noise * drawn.to(query.x)).unbind(dim=1)
+            noise = draws.normal(min(group, self.samples - start), *entries)
+            yield from (self.noise * noise.to(query.x)).unbind(dim=1)

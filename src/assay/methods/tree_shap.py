@@ -24,17 +24,19 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class TreeShap:
-    """Exact Shapley values of trees and forests, without asking all coalitions; shap's TreeExplainer computes them.
+    """Exact Shapley values of trees and forests, without evaluating all coalitions; shap's TreeExplainer computes them.
 
-    v(S) is the score expected when only the features in S are known. Without a background, a split on an unknown
-    feature is left both ways, each counting as often as training rows went there (path-dependent). With a background,
-    unknown features are those of that many reference rows, one after the other (interventional), and v(S) is the mean.
-    Attributions sum to score(x) - v(none), which is checked. Boosted classifiers add up log-odds: their probabilities
-    need two classes and a background, and are no longer exact, because shap scales the log-odds' values, reference by
-    reference, to the difference of probabilities. Needs no gradients; needs an estimator in scikit-learn's manner.
+    v(S) is the expected score when only the features in S are known. Without a background, a split on an unknown
+    feature takes both branches, weighted by the number of training rows that went there (path-dependent). With a
+    background, unknown features are replaced by those of that many reference rows, one after the other
+    (interventional), and v(S) is the mean. Attributions sum to score(x) - v(none), which is checked. Boosted
+    classifiers add up scores, log-odds. Where the model answers with these, they are explained (for scikit-learn's
+    GradientBoostingClassifier: if they start at 0). Probabilities of boosted trees need two classes and a background,
+    and are not exact, because shap scales the log-odds' values, reference by reference, to the difference of
+    probabilities. Needs no gradients; needs an estimator in scikit-learn's manner.
     """
 
-    background: int = 0  # how many reference rows stand for unknown features; 0: the training rows in the trees
+    background: int = 0  # how many reference rows replace unknown features; 0: the training rows in the trees
 
     paper: ClassVar[str] = "Lundberg et al., 2020"
 
@@ -44,42 +46,44 @@ class TreeShap:
 
     @property
     def fit(self) -> Callable[[Query], dict[str, Tensor]]:
-        """Draws the background; absent without one, so that no reference data is needed."""
+        """Draws the background; absent without a background, so that no reference data is needed."""
         if not self.background:
             raise AttributeError("tree_shap without a background fits nothing")
         return partial(background, count=self.background)
 
     def promised(self, query: Query) -> Tensor:
-        start = torch.from_numpy(_start(self._explainer(query), query.setting.model)).to(query.x)
-        return query.score(query.x) - start[query.target]
+        expected = torch.from_numpy(_expected(self._explainer(query), query.setting.model)).to(query.x)
+        return query.score(query.x) - expected[query.target]
 
     def __call__(self, query: Query) -> Tensor:
         explainer, model, target = self._explainer(query), query.setting.model, query.target.cpu().numpy()
         values = _values(explainer, model, _table(query.x))[np.arange(len(target)), :, target]
-        _check(query.score(query.x).double().cpu().numpy(), values.sum(axis=1) + _start(explainer, model)[target])
+        _check_sum(
+            query.score(query.x).double().cpu().numpy(), values.sum(axis=1) + _expected(explainer, model)[target]
+        )
         return torch.from_numpy(values).to(query.x).reshape(query.x.shape)
 
     def _explainer(self, query: Query) -> Any:
         estimator: Any = getattr(query.setting.model, "estimator", None)
         if estimator is None:
             raise NotApplicable("needs trees in scikit-learn's manner, and this model is none")
-        shap = _shap()
+        shap = _import_shap()
         options: dict[str, Any] = {"feature_perturbation": "tree_path_dependent"}
         if self.background:
             rows = _table(query.fitted["background"])
-            every = shap.maskers.Independent(rows, max_samples=len(rows))  # left alone, it takes 100 of them
-            output = "probability" if hasattr(estimator, "predict_proba") else "raw"
-            options = {"data": every, "feature_perturbation": "interventional", "model_output": output}
+            masker = shap.maskers.Independent(rows, max_samples=len(rows))  # its default is 100 rows
+            output = "probability" if _has_probabilities(query.setting.model) else "raw"
+            options = {"data": masker, "feature_perturbation": "interventional", "model_output": output}
         try:
-            return shap.TreeExplainer(estimator, **options)
+            return shap.TreeExplainer(_score_trees(query.setting.model) or estimator, **options)
         except (shap.utils._exceptions.InvalidModelError, NotImplementedError) as error:
             name = type(estimator).__name__
-            raise NotApplicable(f"needs trees that shap knows, and of {name} it says: {error}") from None
+            raise NotApplicable(f"needs trees that shap supports, and of {name} it says: {error}") from None
 
 
-def _shap() -> Any:
-    """The package; its import warns about others and moves Python's random numbers, neither of which concerns us."""
-    state = random.getstate()
+def _import_shap() -> Any:
+    """Import shap without its warnings, and restore Python's random state, which the import changes."""
+    random_state = random.getstate()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -87,7 +91,43 @@ def _shap() -> Any:
     except ImportError:
         raise AssayError("tree_shap needs shap: pip install 'assay-xai[trees]'.") from None
     finally:
-        random.setstate(state)
+        random.setstate(random_state)
+
+
+def _has_probabilities(model: Any) -> bool:
+    return hasattr(model.estimator, "predict_proba") and getattr(model, "answer", "") != "decision_function"
+
+
+def _score_trees(model: Any) -> dict[str, Any] | None:
+    """Boosted trees of scikit-learn that add up scores from 0, in shap's notation; shap itself reads two classes only.
+    None for other models.
+
+    The trees of a stage are one for each class, so each has a value in its class's column.
+    """
+    estimator: Any = model.estimator
+    if _has_probabilities(model) or str(getattr(estimator, "init_", "")) != "zero":
+        return None
+    count = estimator.estimators_.shape[1]
+    weights = estimator.learning_rate * (np.array([[-0.5, 0.5]]) if count == 1 else np.eye(count))
+    trees = [
+        _shap_tree(member.tree_, row)
+        for stage in estimator.estimators_
+        for member, row in zip(stage, weights, strict=True)
+    ]
+    return {"trees": trees, "tree_output": "raw_value", "input_dtype": np.float32}
+
+
+def _shap_tree(tree: Any, weights: Array) -> dict[str, Array]:
+    """A tree whose values are those of ``tree`` times one weight for each class."""
+    return {
+        "children_left": tree.children_left,
+        "children_right": tree.children_right,
+        "children_default": tree.children_left,
+        "features": tree.feature,
+        "thresholds": tree.threshold,
+        "values": tree.value[:, 0] * weights,
+        "node_sample_weight": tree.weighted_n_node_samples,
+    }
 
 
 def _table(rows: Tensor) -> Array:
@@ -96,34 +136,34 @@ def _table(rows: Tensor) -> Array:
 
 
 def _values(explainer: Any, model: Any, rows: Array) -> Array:
-    """Of every class: (B, entries, classes)."""
+    """Shapley values of every class: (B, entries, classes)."""
     values = np.asarray(explainer.shap_values(rows, check_additivity=False))
     values = values[..., None] if values.ndim == 2 else values
-    return _per_class(np.concatenate([-values, values], axis=-1) if _doubles(values, model) else values, model)
+    return _per_class(np.concatenate([-values, values], axis=-1) if _one_of_two(values, model) else values, model)
 
 
-def _start(explainer: Any, model: Any) -> Array:
-    """What the values of every class start from: v(none)."""
-    start = np.atleast_1d(np.asarray(explainer.expected_value, dtype=float))
-    return _per_class(np.concatenate([1 - start, start]) if _doubles(start, model) else start, model)
+def _expected(explainer: Any, model: Any) -> Array:
+    """v(none) of every class."""
+    expected = np.atleast_1d(np.asarray(explainer.expected_value, dtype=float))
+    return _per_class(np.concatenate([1 - expected, expected]) if _one_of_two(expected, model) else expected, model)
 
 
-def _doubles(part: Array, model: Any) -> bool:
-    """Does shap tell the second of two classes only?"""
-    return part.shape[-1] == 1 and len(getattr(model.estimator, "classes_", ())) == 2
+def _one_of_two(values: Array, model: Any) -> bool:
+    """True if shap returns only the second of two classes."""
+    return values.shape[-1] == 1 and len(getattr(model.estimator, "classes_", ())) == 2
 
 
-def _per_class(part: Array, model: Any) -> Array:
-    """A column for every label, also for those that no tree has seen."""
+def _per_class(values: Array, model: Any) -> Array:
+    """A column for every label, also for labels that no tree has seen."""
     if getattr(model, "classes", None) is None:
-        return part
-    spread = np.zeros((*part.shape[:-1], model.classes))
-    spread[..., model.estimator.classes_.astype(int)] = part
-    return spread
+        return values
+    columns = np.zeros((*values.shape[:-1], model.classes))
+    columns[..., model.estimator.classes_.astype(int)] = values
+    return columns
 
 
-def _check(score: Array, total: Array) -> None:
-    """Do the values speak of the score?"""
+def _check_sum(score: Array, total: Array) -> None:
+    """NotApplicable unless the values sum to the score."""
     if not np.allclose(total, score, rtol=1e-4, atol=1e-4):
         raise NotApplicable(
             "needs trees whose outputs add up to the score, and these add up to something else, such as log-odds "

@@ -10,16 +10,16 @@ from torch import Tensor
 
 from assay.core.query import Query
 from assay.kit.attention import attention_and_gradients
-from assay.methods._attention import COPIES, extra, on_features, position
+from assay.methods._attention import COPIES, checked_reader, extra_positions, on_features
 
 
 @dataclass(frozen=True)
 class VitGradCam:
     """The reader's attention to patches in the last layer, each head weighted by the mean of its gradient.
 
-    A head is a channel and patches are its places: weight times attention, the mean over heads, and each pixel has the
-    number of its patch. Tokens are taken like patches. IDSDS then scales every map to [0, 1], which changes no order;
-    maps stay raw here. See attention_rollout for who reads.
+    Grad-CAM with heads as channels and patches as pixels: the mean over heads of weight times attention. Each pixel has
+    the number of its patch; tokens are treated like patches. IDSDS then scales every map to [0, 1], which does not
+    change the order; maps stay raw here. attention_rollout explains the reader.
     """
 
     relu: bool = True  # keep only what speaks for the class
@@ -39,7 +39,7 @@ class VitGradCam:
         layers = attention_and_gradients(query.module, query.x, query.target)
         query.note(f"layer {len(layers)} of {len(layers)} with attention")
         weights, gradient = layers[-1]
-        reader, first = position(weights, self.reader), extra(query, weights)
-        maps, slopes = (values[:, :, reader, first:] for values in (weights, gradient))  # (N, heads, patches)
-        cam = (slopes.mean(dim=2, keepdim=True) * maps).mean(dim=1)
+        reader, first = checked_reader(weights, self.reader), extra_positions(query, weights)
+        maps, gradients = (values[:, :, reader, first:] for values in (weights, gradient))  # (N, heads, patches)
+        cam = (gradients.mean(dim=2, keepdim=True) * maps).mean(dim=1)
         return on_features(query, cam.clamp(min=0) if self.relu else cam)

@@ -10,20 +10,20 @@ from torch import Tensor
 from assay.core.query import Query
 from assay.methods._cam import gradient_map
 
-EPSILON = 1e-8  # keeps channels that are 0 everywhere from dividing by 0
+EPSILON = 1e-8  # avoids a division by 0 in channels that are 0 everywhere
 
 
 @dataclass(frozen=True)
 class XGradCam:
-    """A layer's channels, each weighted by the mean of its gradient with the channel's own values as weights.
+    """The sum of a layer's channels, each weighted by the mean of its gradient, with the channel's values as weights.
 
-    Conservation: before ``relu`` and enlarging, the map sums to the sum of gradient * activation, and so to the score
-    where what follows the layer is homogeneous (ReLU, pooling, layers without bias). Equal to Grad-CAM where the
-    gradient is the same at every place of a channel, as before global average pooling and a linear layer. Meant for
-    layers after a ReLU: values of both signs may add up to almost 0, and the weight then says nothing.
+    Conservation: before ``relu`` and enlarging, the map sums to the sum of gradient * activation. This is the score if
+    the rest of the model after the layer is homogeneous (ReLU, pooling, layers without bias). Equal to Grad-CAM if the
+    gradient is the same at every pixel of a channel, as before global average pooling and a linear layer. Meant for
+    layers after a ReLU: values of both signs may add up to almost 0, which makes the weight meaningless.
     """
 
-    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block with more than one place
+    layer: str = ""  # a layer's name; empty: the environment's choice, or the last block of more than one pixel
     relu: bool = True  # keep only what speaks for the class
 
     paper: ClassVar[str] = "Fu et al., 2020"

@@ -1,4 +1,4 @@
-"""What the model answers when a few features change, the rest being as it is, or partly blank."""
+"""Scores of the model after single features change, in the input and in copies of it that are partly blank."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from torch import Tensor
 from assay.core.query import Query
 from assay.core.rng import Draws
 from assay.core.trial import Scene
-from assay.kit.levels import answer_rounding
-from assay.metrics._members import members
+from assay.kit.rounding import answer_rounding
+from assay.metrics._members import feature_entries
 from assay.metrics._removal import Removal
 
-REFERENCE, SHUFFLES = 3, 2  # rows and shuffled inputs among the substitutes
-Change = Callable[[Tensor, Tensor], Tensor]  # contexts (K, B, *entries), which change (K,) -> changed inputs
+REFERENCE, SHUFFLES = 3, 2  # numbers of reference rows and of shuffled inputs among the substitutes
+Change = Callable[[Tensor, Tensor], Tensor]  # contexts (K, B, *entries), number of the change (K,) -> changed inputs
 
 
-def surroundings(scene: Scene, removal: Removal, count: int) -> Tensor:
+def random_contexts(scene: Scene, removal: Removal, count: int) -> Tensor:
     """Contexts (count, B, *entries): the input, and the input with a random half of its features on the canvas.
 
-    The halves are each sample's own.
+    Each sample has its own random halves.
     """
     draws, shape = scene.draws("contexts"), scene.setting.features.shape
     half = draws.uniform(count, *shape).to(removal.query.x).transpose(0, 1) < 0.5
@@ -30,30 +30,30 @@ def surroundings(scene: Scene, removal: Removal, count: int) -> Tensor:
 
 
 def substitutes(scene: Scene, query: Query) -> Tensor:
-    """Values (V, B, *entries) to be put in place of the input's, each sample's own.
+    """Values (V, B, *entries) that replace those of the input, drawn for each sample on its own.
 
-    The canvas; the environment's baseline; the input plus and minus noise, as far from it as its entries are from each
-    other; three reference rows, where there are any; the input with its features shuffled, twice, where features are
-    alike (not in tables).
+    The canvas; the environment's baseline; the input plus and minus noise whose deviation is that of the input's
+    entries; three reference rows, if the setting has any; the input with its features shuffled, twice, unless it is a
+    table, whose columns are not alike.
     """
     x, draws = query.x, scene.draws("substitutes")
     spread = x.flatten(1).std(dim=1, correction=0).view(-1, *[1] * (x.dim() - 1))
     noise = spread.where(spread > 0, 1.0) * draws.normal(*x.shape[1:]).to(x)
-    found = [query.baseline, scene.ask().baseline, x + noise, x - noise]
+    values = [query.baseline, scene.ask().baseline, x + noise, x - noise]
     if scene.setting.reference is not None:
         rows = scene.setting.reference.x
-        chosen = (draws.uniform(REFERENCE).double() * len(rows)).long().to(rows.device)  # (B, 3)
-        found += [rows[index].to(x) for index in chosen.T]
+        picks = (draws.uniform(REFERENCE).double() * len(rows)).long().to(rows.device)  # (B, 3)
+        values += [rows[index].to(x) for index in picks.T]
     if scene.setting.kind != "table":
-        found += [_shuffled(scene, x, draws) for _ in range(SHUFFLES)]
-    return torch.stack(found)
+        values += [_shuffled(scene, x, draws) for _ in range(SHUFFLES)]
+    return torch.stack(values)
 
 
 def _shuffled(scene: Scene, x: Tensor, draws: Draws) -> Tensor:
-    entries, _ = members(scene.setting.features, x.device)
+    entries, _ = feature_entries(scene.setting.features, x.device)
     order = draws.permutations(len(entries)).to(x.device)
-    source, place = (index.flatten(1) for index in (entries[order], entries.expand(len(x), *entries.shape)))
-    return torch.empty_like(x.flatten(1)).scatter(1, place, x.flatten(1).gather(1, source)).view_as(x)
+    source, destination = (index.flatten(1) for index in (entries[order], entries.expand(len(x), *entries.shape)))
+    return torch.empty_like(x.flatten(1)).scatter(1, destination, x.flatten(1).gather(1, source)).view_as(x)
 
 
 def scores_after(query: Query, contexts: Tensor, count: int, change: Change) -> Tensor:
@@ -66,9 +66,11 @@ def scores_after(query: Query, contexts: Tensor, count: int, change: Change) -> 
     return query.score_each(len(contexts) * count, points).view(len(contexts), count, -1)
 
 
-def equal(left: Tensor, right: Tensor, plain: Tensor) -> Tensor:
-    """Where (..., B) two scores (N, ..., B) are the same in all N, but for rounding; ``plain`` (contexts, B) are scores
-    of contexts as they are, which also say how large rounding may be."""
+def equal_scores(left: Tensor, right: Tensor, plain: Tensor) -> Tensor:
+    """Where (..., B) two scores (N, ..., B) are the same in all N, up to rounding.
+
+    ``plain`` (contexts, B) are the scores of the unchanged contexts: rounding is relative to the largest of all scores.
+    """
     largest = torch.maximum(torch.maximum(left.abs(), right.abs()), plain.abs().amax(dim=0))
     rounding = answer_rounding(left.dtype) * largest
-    return ((left - right).abs() <= rounding).all(dim=0)  # what is not finite is equal to nothing
+    return ((left - right).abs() <= rounding).all(dim=0)  # a score that is not finite equals no other

@@ -1,4 +1,4 @@
-"""How far two numbers that should be equal are apart, relative to their size."""
+"""The difference of two numbers that should be equal, relative to their size."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 
-def relative(difference: Tensor, left: Tensor, right: Tensor, rounding: Tensor) -> tuple[Tensor, Tensor]:
+def relative_gap(difference: Tensor, left: Tensor, right: Tensor, rounding: Tensor) -> tuple[Tensor, Tensor]:
     """The difference (B,) of two things relative to the larger of their sizes, in 0..2, and where that is defined.
 
-    It is not where both are within ``rounding`` of nothing.
+    Undefined where both sizes are within ``rounding`` of 0.
     """
     larger = torch.maximum(left, right)
     defined = larger > rounding

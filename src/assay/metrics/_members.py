@@ -1,4 +1,4 @@
-"""The entries of features, pairs of features, and what stands in them."""
+"""The entries of features, pairs of features, and the values in their entries."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ from assay.core.trial import Scene
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of features, each sample's own."""
+    """Pairs of features, chosen for each sample on its own."""
 
     first: Tensor  # (K, B) features
     second: Tensor
     left: Tensor  # (K, B, width) entries of the first, of the second
     right: Tensor
-    fit: Tensor  # (K, B) both have equally many entries
+    equal_width: Tensor  # (K, B) both have equally many entries
 
     def __len__(self) -> int:
         return len(self.first)
 
-    def of(self, index: Tensor) -> Pairs:
-        """Some of the pairs."""
-        return Pairs(self.first[index], self.second[index], self.left[index], self.right[index], self.fit[index])
+    def subset(self, index: Tensor) -> Pairs:
+        """The pairs with these indices, or of this mask."""
+        return Pairs(
+            self.first[index], self.second[index], self.left[index], self.right[index], self.equal_width[index]
+        )
 
 
 def random_pairs(scene: Scene, count: int) -> Pairs:
-    """``count`` pairs of two different features, or all where there are no more."""
+    """``count`` random pairs of two different features, or all pairs if there are no more."""
     features, samples = scene.setting.features, len(scene.samples)
     size = torch.Size(features.shape).numel()
     if size < 2:
@@ -43,25 +45,25 @@ def random_pairs(scene: Scene, count: int) -> Pairs:
         first = (start * size).long()
         both = torch.stack([first, (first + 1 + (step * (size - 1)).long()) % size])
     first, second = both.to(scene.samples.x.device)
-    entries, width = members(features, first.device)
+    entries, width = feature_entries(features, first.device)
     return Pairs(first, second, entries[first], entries[second], width[first] == width[second])
 
 
-def members(features: Features, device: torch.device) -> tuple[Tensor, Tensor]:
-    """The entries (P, width) of every feature, and how many it has (P,): in shorter rows, the last one stands again."""
+def feature_entries(features: Features, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The entries (P, width) of every feature, and how many it has (P,); shorter rows repeat their last entry."""
     size = torch.Size(features.shape).numel()
     owner = features.expand(torch.arange(size, device=device).view(features.shape)).flatten()
     width = owner.bincount(minlength=size)
-    place = torch.arange(int(width.max()), device=device).minimum(width[:, None] - 1)
+    position = torch.arange(int(width.max()), device=device).minimum(width[:, None] - 1)
     start = width.cumsum(dim=0) - width
-    return owner.argsort(stable=True)[start[:, None] + place], width
+    return owner.argsort(stable=True)[start[:, None] + position], width
 
 
-def taken(x: Tensor, entries: Tensor) -> Tensor:
-    """What stands in the entries (K, B, width) of (K, B, *entries)."""
+def values_at(x: Tensor, entries: Tensor) -> Tensor:
+    """The values of x (K, B, *entries) in the entries (K, B, width)."""
     return x.flatten(2).gather(2, entries)
 
 
-def put(x: Tensor, entries: Tensor, values: Tensor) -> Tensor:
+def with_values(x: Tensor, entries: Tensor, values: Tensor) -> Tensor:
     """Inputs (K, B, *entries) with other values in these entries."""
     return x.flatten(2).scatter(2, entries, values).view(x.shape)

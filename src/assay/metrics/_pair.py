@@ -1,26 +1,41 @@
-"""What a map says and what is true, feature by feature."""
+"""Attribution and truth, feature by feature, and the samples that count."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
 from assay.core.errors import NotApplicable
-from assay.core.trial import Trial
+from assay.core.question import Question
+from assay.core.trial import Trial, targets_for
+from assay.metrics._removal import classifies
 
 
-def pair(trial: Trial, absolute: bool) -> tuple[Tensor, Tensor]:
-    """Attribution and effect (B, P) as they are, or their sizes."""
+def attribution_and_effect(trial: Trial, absolute: bool) -> tuple[Tensor, Tensor]:
+    """Attribution and effect (B, P), signed or absolute."""
     claimed, true = trial.map.flatten(1), trial.effect.flatten(1)
     return (claimed.abs(), true.abs()) if absolute else (claimed, true)
 
 
-def some(chosen: Tensor) -> Tensor:
-    """Samples (B,) in which some features are chosen (B, P), but not all: there is something to tell apart."""
+def some_not_all(chosen: Tensor) -> Tensor:
+    """Samples (B,) in which some features are chosen (B, P), but not all: others leave nothing to tell apart."""
     return chosen.any(dim=1) & ~chosen.all(dim=1)
 
 
-def whole(trial: Trial) -> Tensor:
-    """The truth (B, P), if it is of zeros and ones."""
+def counting_samples(trial: Trial, samples: str) -> Tensor:
+    """Samples (B,) that count: all of them, or those whose label the model predicts ("correct")."""
+    scene = trial.scene
+    label = scene.samples.label
+    if samples == "all":
+        return label == label
+    if not classifies(scene):
+        raise NotApplicable("samples='correct' needs a classifier, and this model answers with a value")
+    if scene.question.target == "predicted":
+        return scene.target == label
+    return targets_for(scene.setting, Question(target="predicted"), scene.samples, scene.machine) == label
+
+
+def binary_truth(trial: Trial) -> Tensor:
+    """The truth (B, P), if it consists of zeros and ones."""
     true = trial.effect.flatten(1)
     if not bool(((true == 0) | (true == 1)).all()):
         raise NotApplicable("needs a truth of zeros and ones")

@@ -1,4 +1,4 @@
-"""Copies of a network some of whose layers are as if they had never been trained."""
+"""Copies of a network in which some layers have the random weights of an untrained layer."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from torch.nn.modules.batchnorm import _NormBase
 
 from assay.core.setting import model_copy
 
-Fixed = (_NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm, nn.PReLU)  # new ones are all alike
+Fixed = (_NormBase, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm, nn.PReLU)  # a new one always has the same parameters
 
 
-def layers(model: nn.Module) -> list[str]:
-    """Names of the modules that own parameters, as the model lists them: the input's side first."""
+def layer_names(model: nn.Module) -> list[str]:
+    """Names of the modules that own parameters, as the model lists them: from the input to the output."""
     return [name for name, module in model.named_modules() if next(module.parameters(recurse=False), None) is not None]
 
 
 def reinitialised(model: nn.Module, names: Sequence[str], stream: Callable[[str], Generator]) -> nn.Module:
-    """A copy in which the named layers have new numbers, each drawn from its own stream."""
+    """A copy in which the named layers have new weights, each drawn from its own stream."""
     copy = model_copy(model)
     for name in names:
-        _renew(copy.get_submodule(name), stream(name))
+        _reset(copy.get_submodule(name), stream(name))
     return copy
 
 
-def _renew(module: nn.Module, generator: Generator) -> None:
-    """As PyTorch fills linear and convolutional layers: uniform within 1 / sqrt(inputs), biases too.
+def _reset(module: nn.Module, generator: Generator) -> None:
+    """Fill as PyTorch fills linear and convolutional layers: uniform within 1 / sqrt(inputs), biases too.
 
-    A normalisation is 1 and 0 again, its running statistics too, and a PReLU's slope what it begins with. Other tensors
-    go by the same rule: a tensor's inputs are all its dimensions but the first, a vector's are those of the largest
-    tensor beside it.
+    A normalisation gets weights 1 and biases 0 and forgets its running statistics; a PReLU gets its initial slope.
+    Other tensors follow the same rule: the inputs of a tensor are all its dimensions but the first; those of a vector
+    are the most inputs of any tensor of the module.
     """
     if isinstance(module, Fixed):
         module.reset_parameters()
         return
-    own = list(module.parameters(recurse=False))
-    most = max(_inputs(parameter) for parameter in own)
-    for parameter in own:
-        bound = 1 / sqrt(_inputs(parameter) if parameter.dim() > 1 else most)
+    tensors = list(module.parameters(recurse=False))
+    most_inputs = max(_inputs(parameter) for parameter in tensors)
+    for parameter in tensors:
+        bound = 1 / sqrt(_inputs(parameter) if parameter.dim() > 1 else most_inputs)
         drawn = torch.rand(parameter.shape, generator=generator)
         with torch.no_grad():
             parameter.copy_(bound * (2 * drawn - 1))

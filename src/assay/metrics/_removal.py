@@ -1,4 +1,4 @@
-"""What stands where a feature was removed, and what the model then says."""
+"""What replaces removed features, and the model's answers without them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from assay.core.query import Query
 from assay.core.question import BASELINES, Question
 from assay.core.setting import Setting
 from assay.core.trial import Scene
-from assay.kit.smooth import blur
+from assay.kit.blur import blur
 
 CANVASES = (*BASELINES, "blur", "noise", "impute")
-SIDE = 224  # pixels of the images that the blur's width is given for; it grows with the shorter side
+SIDE = 224  # pixels along a side of the images that SIGMA and REACH are for; both scale with the shorter side
 REACH = 25  # a kernel of 51 pixels
-# IDSDS writes sigma 41 and divides by 2 sigma before it squares, where a Gaussian divides by sqrt(2) sigma.
+# IDSDS has sigma 41 but divides by 2 sigma before squaring, where a Gaussian divides by sqrt(2) sigma.
 SIGMA = 41 * sqrt(2)
 
 Read = Callable[[Tensor], Tensor]  # points (K, B, *entries) -> (K, B, ...)
@@ -30,15 +30,15 @@ class Removal:
     """Inputs without some of their features, and the question that a metric asks about them.
 
     A removed feature shows the canvas, which is the query's baseline: a constant, the environment's background, the
-    mean of the reference rows, uniform noise (one picture for all, or each sample's own), the blurred input.
+    mean of the reference rows, uniform noise (one picture for all samples, or one for each), or the blurred input.
 
-    Or it is imputed, by noisy linear imputation (Rong et al., 2022): a removed pixel is the weighted mean of its eight
-    neighbours, plus noise that is the sample's own, the same for every set of removed pixels. Where no pixel is left to
-    impute from, there is nothing but noise (ours).
+    Or it is imputed by noisy linear imputation (Rong et al., 2022): a removed pixel is the weighted mean of its eight
+    neighbours, plus noise that depends on the sample but not on the set of removed pixels. If no pixel is left to
+    impute from, the result is the noise alone (ours).
     """
 
     query: Query
-    noise: Tensor | None = None  # (B, *entries) on imputed pixels; None: there is a canvas
+    noise: Tensor | None = None  # (B, *entries), added to imputed pixels; None: a canvas is used
 
     @classmethod
     def of(
@@ -49,13 +49,17 @@ class Removal:
         jitter: float | None = None,
         classes: str = "",
     ) -> Removal:
-        """What ``question`` leaves open is asked as the environment asks it. ``jitter`` is the deviation of the noise
-        on imputed pixels; None for metrics that need a whole canvas. ``classes`` is why a metric needs a classifier."""
+        """The removal of features from the samples of a scene.
+
+        ``question``: what it leaves open is filled in from the environment's question. ``jitter``: deviation of the
+        noise on imputed pixels; None for metrics that need a whole canvas. ``classes``: why a metric needs a
+        classifier.
+        """
         if classes and not classifies(scene):
             raise NotApplicable(f"needs a classifier: {classes}")
         if isinstance(canvas, str) and canvas not in CANVASES:
-            known = f"{', '.join(CANVASES)} or a number"
-            raise SpecError(f"no canvas '{canvas}'.{suggest(canvas, CANVASES)} Known: {known}.")
+            choices = f"{', '.join(CANVASES)} or a number"
+            raise SpecError(f"no canvas '{canvas}'.{suggest(canvas, CANVASES)} Known: {choices}.")
         query = scene.ask(question, baseline=canvas if canvas not in ("blur", "noise", "impute") else "zero")
         if query.question.readout == "probability" and not classifies(scene):
             raise NotApplicable(
@@ -77,24 +81,24 @@ class Removal:
         return cls(query)
 
     def __call__(self, removed: Tensor) -> Tensor:
-        """Features (K, B, *features) that are removed -> inputs (K, B, *entries); K, 1 will do on a canvas."""
-        gone = self.query.setting.features.expand(removed)
+        """Removed features (K, B, *features) -> inputs (K, B, *entries); with a canvas, (K, 1, *features) is enough."""
+        removed_entries = self.query.setting.features.expand(removed)
         if self.noise is None:
-            return torch.where(gone, self.query.baseline, self.query.x)
-        return torch.where(gone, self._imputed(removed) + self.noise, self.query.x)
+            return torch.where(removed_entries, self.query.baseline, self.query.x)
+        return torch.where(removed_entries, self._imputed(removed) + self.noise, self.query.x)
 
     def each(self, count: int, removed: Callable[[slice], Tensor], read: Read) -> Tensor:
-        """What is read (count, B, ...) at inputs that are made part by part."""
+        """What is read (count, B, ...) off inputs that are made part by part."""
         return torch.cat([read(self(removed(part))) for part in self.query.parts(count)])
 
     def _imputed(self, removed: Tensor) -> Tensor:
-        from assay.kit.impute import impute  # compiles on the first call
+        from assay.kit.imputation.impute import impute  # compiles on the first call
 
         images, holes = self.query.x.expand(len(removed), *self.query.x.shape), removed.flatten(2)
-        some = ~holes.all(dim=2)
-        found = torch.zeros_like(images)
-        found[some] = impute(images[some], removed[some]).to(found)
-        return found
+        imputable = ~holes.all(dim=2)
+        imputed = torch.zeros_like(images)
+        imputed[imputable] = impute(images[imputable], removed[imputable]).to(imputed)
+        return imputed
 
 
 def _blurred(setting: Setting, x: Tensor) -> Tensor:
@@ -112,7 +116,7 @@ def need_images(setting: Setting, canvas: str) -> Setting:
 
 
 def classifies(scene: Scene) -> bool:
-    """False for a regression: asked about its value, or with one output (whose softmax is always 1)."""
+    """False for a regression: the question is about its value, or it has one output (whose softmax is always 1)."""
     if "value" in (scene.setting.outputs, scene.setting.question.readout):
         return False
     query = scene.ask(Question("value"), baseline="zero")
@@ -120,11 +124,11 @@ def classifies(scene: Scene) -> bool:
 
 
 def correctness(query: Query, label: Tensor) -> Read:
-    """Reads whether the model chooses the true class: (K, B), 1 or 0, NaN: no answer."""
+    """Reads whether the model chooses the true class: (K, B), 1 or 0, NaN where it has no finite answer."""
 
     def read(points: Tensor) -> Tensor:
         outputs = query.outputs(points)
-        right = (outputs.argmax(dim=-1) == label).double()
-        return right.where(outputs.isfinite().all(dim=-1), torch.nan)
+        correct = (outputs.argmax(dim=-1) == label).double()
+        return correct.where(outputs.isfinite().all(dim=-1), torch.nan)
 
     return read

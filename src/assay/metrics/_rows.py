@@ -7,7 +7,7 @@ from torch import Tensor
 from assay.core.evidence import Evidence
 
 
-def rows(axis: Tensor | None = None, **found: Tensor) -> Evidence:
+def rows(axis: Tensor | None = None, **tensors: Tensor) -> Evidence:
     """Named tensors (B, ...) as evidence; ``axis`` is what the curve is drawn over."""
-    drawn = {} if axis is None else {"curve": axis.cpu().numpy()}
-    return Evidence({name: tensor.cpu().numpy() for name, tensor in found.items()}, drawn)
+    axes = {} if axis is None else {"curve": axis.cpu().numpy()}
+    return Evidence({name: tensor.cpu().numpy() for name, tensor in tensors.items()}, axes)

@@ -1,4 +1,4 @@
-"""Nested random sets of features, and correlations over them."""
+"""Nested random sets of features, and the mean of curves over them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def nested_sets(scene: Scene, sizes: int, sets: int) -> tuple[Tensor, Tensor]:
 
 
 def point_by_point(evidence: Evidence) -> Score:
-    """The mean over defined samples; the curve likewise, at each point over the samples that define it there."""
+    """The mean over defined samples; each point of the curve is the mean over the samples that define it there."""
     score = mean_score(evidence)
     curves, defined = evidence["curve"].astype(np.float64), evidence["curve_defined"].astype(bool)
     curve = curves.sum(axis=0, where=defined) / np.maximum(defined.sum(axis=0), 1)

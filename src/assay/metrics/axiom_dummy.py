@@ -1,4 +1,4 @@
-"""The dummy axiom, tried out (Sundararajan et al., 2017)."""
+"""A test of the dummy axiom (Sundararajan et al., 2017)."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from assay.core.errors import SpecError
 from assay.core.evidence import Evidence
 from assay.core.question import Question
 from assay.core.trial import Scene, Trial
-from assay.metrics._contexts import equal, scores_after, substitutes, surroundings
+from assay.metrics._contexts import equal_scores, random_contexts, scores_after, substitutes
 from assay.metrics._removal import Removal
 from assay.metrics._rows import rows
 
 
 @dataclass(frozen=True)
 class AxiomDummy:
-    """Share of the attribution (sizes) that lies on features which do not change the model's answer.
+    """Share of the absolute attribution that lies on features which do not change the model's score.
 
-    A feature is a dummy of a sample if the score stays the same, but for rounding, when the feature alone is replaced:
-    by the canvas, by the environment's baseline, by itself plus and minus noise, by its value in three random reference
-    rows (where there are any) and, but for tables, by two other features of the input; in the input and in copies of it
-    a random half of which is on the canvas. What was tried is no proof: a feature that matters elsewhere only is taken
-    for a dummy. Of many features, some random ones are tried, the same for all samples, and the share is of the
-    attribution on these. A map of zeros puts nothing on dummies and scores 0. Undefined where none or all of the
-    features tried are dummies. Definition ours, of the axiom also known as sensitivity (b).
+    A feature is a dummy of a sample if replacing it alone leaves the score the same, up to rounding. It is replaced by
+    the canvas, by the environment's baseline, by itself plus and minus noise, by its value in three random reference
+    rows (if there are any) and, except in tables, by two other features of the input. This is tried in the input and in
+    copies with a random half of the features on the canvas. It is no proof: a feature that matters only elsewhere is
+    taken for a dummy. If there are many features, random ones are tried, the same for all samples, and the share is of
+    the attribution on these. A map of zeros scores 0. Undefined where none or all of the features tried are dummies.
+    The axiom is also known as sensitivity (b); the definition of the metric is ours.
     """
 
-    features: int = 32  # tried, at random; all where there are no more
-    contexts: int = 3  # the input, and inputs half of which is on the canvas
+    features: int = 32  # number of random features tried; all if there are no more
+    contexts: int = 3  # the input, and copies of it with half of the features on the canvas
     canvas: str | float = "zero"  # what replaces a feature: zero, true, mean, uniform, blur, noise or a number
     readout: Literal["logit", "probability", "margin", "value"] | None = None  # None: as the environment asks
     temperature: float | None = None  # None: as the environment asks
@@ -50,23 +50,23 @@ class AxiomDummy:
             raise SpecError(f"axiom_dummy: features={self.features}, contexts={self.contexts} must be at least 1.")
 
     def probe(self, scene: Scene) -> dict[str, Tensor]:
-        """Which of the features tried are dummies (B, features tried)."""
+        """Which of the features tried are dummies: (B, features tried)."""
         removal = Removal.of(scene, self.canvas, Question(self.readout, self.temperature))
         query = removal.query
-        contexts, values = surroundings(scene, removal, self.contexts), substitutes(scene, query)
+        contexts, values = random_contexts(scene, removal, self.contexts), substitutes(scene, query)
         tried, features = self._tried(scene), scene.setting.features
         size = torch.Size(features.shape).numel()
 
-        def replaced(around: Tensor, which: Tensor) -> Tensor:
-            only = torch.nn.functional.one_hot(tried[which // len(values)], size).bool()
-            gone = features.expand(only.view(-1, 1, *features.shape))
-            return torch.where(gone, values[which % len(values)], around)
+        def replaced(context: Tensor, index: Tensor) -> Tensor:
+            single = torch.nn.functional.one_hot(tried[index // len(values)], size).bool()
+            replaced_entries = features.expand(single.view(-1, 1, *features.shape))
+            return torch.where(replaced_entries, values[index % len(values)], context)
 
         scores = scores_after(query, contexts, len(tried) * len(values), replaced)
         scores = scores.unflatten(1, (len(tried), len(values))).transpose(1, 2)  # (contexts, values, tried, B)
         plain = query.score(contexts)
         before = plain[:, None, None].expand_as(scores)
-        return {"dummy": equal(before.flatten(0, 1), scores.flatten(0, 1), plain).T.contiguous()}
+        return {"dummy": equal_scores(before.flatten(0, 1), scores.flatten(0, 1), plain).T.contiguous()}
 
     def __call__(self, trial: Trial) -> Evidence:
         dummy = (trial.probe or self.probe(trial.scene))["dummy"]

@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 
 from assay.core.evidence import Evidence, Score
-from assay.core.promises import Varies
+from assay.core.facts import Varies
 from assay.core.question import Question
 from assay.core.trial import Scene, Trial
-from assay.kit.masks import above
+from assay.kit.feature_orders import above_thresholds
 from assay.metrics._removal import Removal
 from assay.metrics._rows import rows
-from assay.metrics._soco import heights, indications, readout_of, settled
+from assay.metrics._soco import correct_and_score, on_grid, readout_of, strengths
 
 LEVELS = tuple(step / 10 for step in reversed(range(1, 10)))  # 0.9, ..., 0.1 of the largest attribution
 
@@ -27,10 +27,11 @@ class Completeness:
     """Accuracy lost when every feature with attribution above a level is removed, averaged over nine levels.
 
     Accuracy is against the true label, over the whole set of samples. Features strictly above 0.9, ..., 0.1 of the
-    map's largest value are removed and, in images, imputed; what rounding alone puts above a level stays (ours). By
-    ``abs``, a constant map names nothing, so nothing is removed and it loses no accuracy. By "probability", it is the
-    target's mean probability that is lost; by "sample", each sample's own score, which then has a value per sample, for
-    other readouts than probability in the model's own range. Undefined where the model has no finite answer.
+    map's largest value are removed and, in images, imputed; a feature that only rounding lifts above a level stays
+    (ours). With transform ``abs``, a constant map removes nothing and loses no accuracy. The indicator "probability"
+    measures the loss of the target's mean probability. "sample" measures the loss of each sample's own score, so that
+    every sample has a value; readouts other than probability have the model's own range. Undefined where the model has
+    no finite answer.
     """
 
     transform: Literal["abs", "clamp", "positive"] = "abs"  # sizes stretched to 0..1 (code), values cut to 0..1 or at 0
@@ -60,25 +61,25 @@ class Completeness:
     paper: ClassVar[str] = "A Dual-Perspective Approach (Li et al., 2024), algorithms 2 and 4"
 
     def probe(self, scene: Scene) -> dict[str, Tensor]:
-        """What is read off the inputs as they are (B,)."""
+        """What is read off the intact inputs (B,)."""
         removal = self._removal(scene)
         return {"clean": self._read(removal, scene)(removal.query.x[None])[0]}
 
     def __call__(self, trial: Trial) -> Evidence:
         clean = (trial.probe or self.probe(trial.scene))["clean"]
-        removal, height = self._removal(trial.scene), heights(trial, self.transform)
-        levels = torch.tensor(LEVELS, dtype=torch.float64, device=height.device)
-        bars = settled(levels, height.dtype)
-        height = settled(height, height.dtype).view(-1, *trial.scene.setting.features.shape)
+        removal, strength = self._removal(trial.scene), strengths(trial, self.transform)
+        levels = torch.tensor(LEVELS, dtype=torch.float64, device=strength.device)
+        bars = on_grid(levels, strength.dtype)
+        strength = on_grid(strength, strength.dtype).view(-1, *trial.scene.setting.features.shape)
         read = self._read(removal, trial.scene)
-        left = removal.each(len(bars), lambda part: above(height, bars[part]), read).T  # (B, levels)
+        left = removal.each(len(bars), lambda part: above_thresholds(strength, bars[part]), read).T  # (B, levels)
         defined = clean.isfinite() & left.isfinite().all(dim=1)
         clean, left = clean.where(defined, 0.0), left.where(defined[:, None], 0.0)
-        own = {"value": (clean[:, None] - left).mean(dim=1)} if self.indicator == "sample" else {}
-        return rows(levels, clean=clean, left=left, defined=defined, **own)
+        values = {"value": (clean[:, None] - left).mean(dim=1)} if self.indicator == "sample" else {}
+        return rows(levels, clean=clean, left=left, defined=defined, **values)
 
     def reduce(self, evidence: Evidence) -> Score:
-        """What the set has as it is, minus what it has without the features above each level."""
+        """The mean over the set for intact inputs, minus the mean without the features above each level."""
         defined = evidence.defined
         count = int(defined.sum())
         if count == 0:
@@ -93,5 +94,5 @@ class Completeness:
         return Removal.of(scene, self.canvas, question, self.jitter, classes="completeness is a loss of accuracy")
 
     def _read(self, removal: Removal, scene: Scene) -> Callable[[Tensor], Tensor]:
-        read, column = indications(removal.query, scene.samples.label), int(self.indicator != "accuracy")
+        read, column = correct_and_score(removal.query, scene.samples.label), int(self.indicator != "accuracy")
         return lambda points: read(points)[..., column]

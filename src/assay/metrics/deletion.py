@@ -6,35 +6,36 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from assay.core.evidence import Evidence
-from assay.core.promises import Varies
+from assay.core.facts import Varies
 from assay.core.question import Question
 from assay.core.trial import Trial
 from assay.kit.curves import even_counts
-from assay.metrics._order import area_rows, ordered, read_by, without_first
+from assay.metrics._order import area_rows, feature_order, read_without_first, removal_and_read
 
 
 @dataclass(frozen=True)
 class Deletion:
     """Area under the model's answer while features are replaced, or inserted, highest attribution first.
 
-    Deletion is drawn over the share of features replaced, from the whole input to the bare canvas, and lower is better;
-    ``direction='insert'`` (``insertion``) over the share of features that appear on the canvas, up to the whole input,
-    and higher is better. AttributionLab's text inserts in ascending order yet calls higher better; this is descending,
-    as Petsiuk et al. define it. What is read is what the environment asks about, which is what methods explain unless a
-    study asks otherwise (ours); both papers read probabilities: readout='probability', in [0, 1]; other readouts have
-    the model's own range. By accuracy, 1 while the model chooses the true class and 0 otherwise: the mean over samples
-    is the accuracy of the set. A constant map is ranked by its ties alone. Imputed (images and deletion only), the last
-    step, where no pixel is left, is the zero canvas with noise. Undefined where the model has no finite answer.
+    Deletion is drawn over the share of features replaced, from the whole input to the bare canvas; lower is better.
+    ``direction='insert'`` (``insertion``) is drawn over the share of features inserted into the canvas, up to the whole
+    input; higher is better. AttributionLab's text inserts in ascending order yet calls higher better; this is
+    descending, as Petsiuk et al. define it. The curve shows the number the environment asks about, which is what
+    methods explain unless a study asks otherwise (ours). Both papers use probabilities: readout='probability', in [0,
+    1]; other readouts have the model's own range. By accuracy, a point is 1 where the model chooses the true class and
+    0 elsewhere, so that the mean over samples is the accuracy of the set. A constant map is ranked by its ties alone.
+    With canvas 'impute' (images and deletion only), the last step, where no pixel is left, is the zero canvas with
+    noise. Undefined where the model has no finite answer.
     """
 
-    direction: Literal["delete", "insert"] = "delete"  # features go, or appear on the canvas
-    steps: int = 32  # steps of the curve, each one pass through the model; at most one a feature
-    absolute: bool = False  # rank by the size of the attribution, whatever its sign
+    direction: Literal["delete", "insert"] = "delete"  # remove features, or insert them into the canvas
+    steps: int = 32  # steps of the curve, each one model pass; at most one per feature
+    absolute: bool = False  # rank by absolute attribution
     ties: Literal["stable", "random"] = "stable"  # equal attributions: in reading order, or shuffled per sample
     canvas: str | float = "zero"  # in place of a feature: zero, true, mean, uniform, blur, noise, impute or a number
     readout: Literal["logit", "probability", "margin", "value"] | None = None  # None: as the environment asks
     temperature: float | None = None  # None: as the environment asks
-    by: Literal["score", "accuracy"] = "score"  # what is drawn: the explained number, or 1 where the true class wins
+    by: Literal["score", "accuracy"] = "score"  # the curve: the explained number, or 1 where the true class wins
     jitter: float = 0.01  # deviation of the noise on imputed pixels
 
     higher_is_better: ClassVar[bool] = False
@@ -58,7 +59,7 @@ class Deletion:
                 "controls": None,
             },
         ),
-        # By size, features that speak against come as early as those that speak for.
+        # By absolute attribution, features with a negative effect are removed as early as those with a positive one.
         ("absolute", True, {"best_on_linear": False}),
         ("readout", "logit", "range"),
         ("readout", "margin", "range"),
@@ -71,9 +72,9 @@ class Deletion:
     def __call__(self, trial: Trial) -> Evidence:
         inserts = self.direction == "insert"
         question = Question(self.readout, self.temperature)
-        removal, read = read_by(trial.scene, self.by, self.canvas, question, None if inserts else self.jitter)
-        order = ordered(trial, self.absolute, self.ties)
+        removal, read = removal_and_read(trial.scene, self.by, self.canvas, question, None if inserts else self.jitter)
+        order = feature_order(trial, self.absolute, self.ties)
         counts = even_counts(order.shape[1], self.steps)
-        if inserts:  # to have inserted the highest is to have left out the others, from the lowest on
-            return area_rows(without_first(removal, order.flip(1), counts[-1] - counts, read), counts)
-        return area_rows(without_first(removal, order, counts, read), counts)
+        if inserts:  # inserting the highest first is removing from the lowest on, with fewer removed at each step
+            return area_rows(read_without_first(removal, order.flip(1), counts[-1] - counts, read), counts)
+        return area_rows(read_without_first(removal, order, counts, read), counts)

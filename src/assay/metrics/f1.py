@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from assay.core.evidence import Evidence
 from assay.core.trial import Trial
-from assay.kit.soft import f1
+from assay.kit.soft_precision import f1
 from assay.metrics._rows import rows
 from assay.metrics._signed import claimed_and_true
 
@@ -16,13 +16,14 @@ from assay.metrics._signed import claimed_and_true
 class F1:
     """Harmonic mean of soft precision and soft recall, per sample; 0 where both are 0.
 
-    Undefined where no feature has a true effect of the asked sign. The paper calls a method faithful when this is at
-    least 0.5. Overall cannot see signs: a negated map scores as well; ask for positive, negative and sign_agreement.
+    Undefined where no feature has a true effect of the chosen sign. The paper calls a method faithful when this is at
+    least 0.5. "overall" ignores signs, and a negated map scores the same: use positive, negative and sign_agreement as
+    well.
     """
 
-    sign: Literal["overall", "positive", "negative"] = "overall"  # which attribution is held against which truth
-    smooth: float = 0.0  # sigma in pixels of a Gaussian over the truth, for maps that cannot be sharp; images only
-    truth: Literal["explained", "signed"] = "explained"  # of the explained number, or as the document states it
+    sign: Literal["overall", "positive", "negative"] = "overall"  # both signs, or one sign of attribution and truth
+    smooth: float = 0.0  # sigma in pixels of a Gaussian blur of the truth, for coarse maps; images only
+    truth: Literal["explained", "signed"] = "explained"  # effect on the explained number, or as the document states it
 
     higher_is_better: ClassVar[bool] = True
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)

@@ -8,22 +8,22 @@ from typing import ClassVar
 from assay.core.errors import SpecError
 from assay.core.evidence import Evidence
 from assay.core.trial import Trial
-from assay.metrics._repeat import beside
+from assay.metrics._repeat import comparable_maps
 from assay.metrics._rows import rows
 
 
 @dataclass(frozen=True)
 class MaxSensitivity:
-    """How far the attribution moves at most, relative to its size, when the input moves a little.
+    """The largest change of the attribution, relative to its size, when the input changes a little.
 
     The largest |a(x') - a(x)| / |a(x)| (Euclidean norms; the authors' code divides, too) over inputs x' that are drawn
-    uniformly from the ball of ``radius`` around x in the infinity norm: the largest of ``samples``, not of all. The
-    target stays that of x, and a method that draws random numbers draws the same. A constant map is perfectly
-    insensitive, so this says nothing about truth. Undefined where the attribution of x is all zeros.
+    uniformly from the ball of ``radius`` around x in the infinity norm: the largest of ``samples`` draws, not of the
+    ball. The target stays that of x, and a random method draws the same numbers. A constant map has the best score, so
+    this says nothing about truth. Undefined where the attribution of x is all zeros.
     """
 
     radius: float = 0.02  # of the ball, in units of the input
-    samples: int = 10  # inputs tried around each sample, each one more attribution
+    samples: int = 10  # inputs drawn around each sample, each one more attribution
 
     higher_is_better: ClassVar[bool] = False
     range: ClassVar[tuple[float, float]] = (0.0, 1.7976931348623157e308)  # no bound
@@ -44,7 +44,7 @@ class MaxSensitivity:
         x = trial.scene.samples.x
         drawn = trial.scene.draws("ball").uniform(self.samples, *x.shape[1:]).to(x).transpose(0, 1)  # (K, B, *entries)
         moved = x + self.radius * (2 * drawn - 1)
-        plain, others = beside(trial, trial.again(moved.flatten(0, 1)))
+        plain, others = comparable_maps(trial, trial.again(moved.flatten(0, 1)))
         size = plain.norm(dim=-1)
         largest = (others - plain).norm(dim=-1).amax(dim=0)
         return rows(value=(largest / size.where(size > 0, 1.0)).where(size > 0, 0.0), defined=size > 0)

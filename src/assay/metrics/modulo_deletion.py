@@ -8,29 +8,29 @@ from typing import ClassVar, Literal
 import torch
 
 from assay.core.evidence import Evidence
-from assay.core.promises import Varies
+from assay.core.facts import Varies
 from assay.core.trial import Trial
-from assay.kit.curves import area, even_counts, found_share
-from assay.metrics._order import ordered
-from assay.metrics._pair import whole
+from assay.kit.curves import area, cumulative_share, even_counts
+from assay.metrics._order import feature_order
+from assay.metrics._pair import binary_truth
 from assay.metrics._rows import rows
 
-POINTS = 64  # steps of the curve that is kept; the area is over every feature
+POINTS = 64  # steps of the stored curve; the area uses every feature
 
 
 @dataclass(frozen=True)
 class ModuloDeletion:
     """Area under the share of true features left, or inserted, one feature at a time, highest attribution first.
 
-    Where the output is a count modulo N, an answer cannot be compared with the first one, only with the one before: a
-    step that changes it has removed, or inserted, a feature that counts. So the correct steps are the true features
-    gone through, and no model is needed. Insertion (``direction='insert'``, ``modulo_insertion``) draws the share of
-    true features inserted, deletion the share left, which is one minus the other. With w true features of P, deletion
-    is w / 2P at best and 1 - w / 2P at worst, insertion the other way round. Undefined where no feature is true.
+    If the output is a count modulo N, an answer can only be compared with the one before, not with the first: a step
+    that changes it has removed, or inserted, a feature that counts. The correct steps are therefore those of true
+    features, and no model is needed. Deletion draws the share of true features left; insertion (``direction='insert'``,
+    ``modulo_insertion``) the share inserted, which is one minus the other. With w true features of P, deletion is w/2P
+    at best and 1 - w/2P at worst; insertion is the other way round. Undefined where no feature is true.
     """
 
-    direction: Literal["delete", "insert"] = "delete"  # true features left, or true features inserted
-    absolute: bool = True  # rank by the size of the attribution: this truth has no sign
+    direction: Literal["delete", "insert"] = "delete"  # draw the true features left, or those inserted
+    absolute: bool = True  # rank by absolute attribution: this truth has no sign
     ties: Literal["stable", "random"] = "stable"  # equal attributions: in reading order, or shuffled per sample
 
     higher_is_better: ClassVar[bool] = False
@@ -56,11 +56,11 @@ class ModuloDeletion:
     paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), appendix F.4"
 
     def __call__(self, trial: Trial) -> Evidence:
-        true = whole(trial)
+        true = binary_truth(trial)
         defined = true.any(dim=1)
-        curve = found_share(true.gather(1, ordered(trial, self.absolute, self.ties)))  # of true features met
+        curve = cumulative_share(true.gather(1, feature_order(trial, self.absolute, self.ties)))  # true features met
         if self.direction == "delete":
             curve = (1 - curve) * defined[:, None]
-        gone = torch.arange(curve.shape[1]).to(curve) / (curve.shape[1] - 1)
-        kept = even_counts(len(gone) - 1, POINTS).to(gone.device)
-        return rows(gone[kept], value=area(curve, gone), defined=defined, curve=curve[:, kept])
+        share = torch.arange(curve.shape[1]).to(curve) / (curve.shape[1] - 1)
+        stored = even_counts(len(share) - 1, POINTS).to(share.device)
+        return rows(share[stored], value=area(curve, share), defined=defined, curve=curve[:, stored])

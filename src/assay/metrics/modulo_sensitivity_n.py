@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from assay.core.evidence import Evidence, Score
 from assay.core.trial import Trial
-from assay.kit.ranks import nested_sums, pearson
-from assay.metrics._pair import whole
+from assay.kit.feature_orders import nested_sums, pearson
+from assay.metrics._pair import binary_truth
 from assay.metrics._rows import rows
 from assay.metrics._sets import nested_sets, point_by_point
 
@@ -20,15 +20,15 @@ class ModuloSensitivityN:
     """Correlation of the attribution of N random features with the number of true ones among them, averaged over N.
 
     Features are perturbed one at a time, in random orders; a step that changes the output has met a feature that
-    counts. So the output change, added up over the steps, is the number of true features met, and no model is needed.
-    At every N this estimates one and the same number, the correlation of attribution and truth over the features of the
-    sample: the curve is flat but for chance. The paper goes through every N. Undefined at an N where the sums or the
-    numbers are constant; the value is the mean over the others.
+    counts. The output changes, added up over the steps, are therefore the number of true features met, and no model is
+    needed. At every N this estimates the same number, the correlation of attribution and truth over the features of the
+    sample: the curve is flat except for chance. The paper uses every N. Undefined at an N where the sums or the numbers
+    are constant; the value is the mean over the others.
     """
 
-    sizes: int = 16  # values of N, evenly spaced in their logarithm from 1 to all features but one
+    sizes: int = 16  # values of N, evenly spaced on a log scale from 1 to all features but one
     sets: int = 100  # random orders
-    absolute: bool = True  # add up sizes of attribution: this truth has no sign
+    absolute: bool = True  # add up absolute attributions: this truth has no sign
 
     higher_is_better: ClassVar[bool] = True
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
@@ -41,12 +41,12 @@ class ModuloSensitivityN:
     paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), appendix F.5"
 
     def __call__(self, trial: Trial) -> Evidence:
-        true, values = whole(trial), trial.map.flatten(1)
+        true, values = binary_truth(trial), trial.map.flatten(1)
         sizes, orders = nested_sets(trial.scene, self.sizes, self.sets)
         sums = nested_sums(values.abs() if self.absolute else values, orders, sizes).transpose(1, 2)  # (B, sizes, sets)
-        met = nested_sums(true, orders, sizes).transpose(1, 2)
-        equal = ROUNDING * sums.abs().amax(dim=-1)
-        curve, defined = pearson(sums, met, equal, equal.new_zeros(()))
+        true_counts = nested_sums(true, orders, sizes).transpose(1, 2)
+        rounding = ROUNDING * sums.abs().amax(dim=-1)
+        curve, defined = pearson(sums, true_counts, rounding, rounding.new_zeros(()))
         count = defined.sum(dim=1)
         value = curve.sum(dim=1) / count.clamp(min=1)
         return rows(sizes, value=value, defined=count > 0, curve=curve, curve_defined=defined)

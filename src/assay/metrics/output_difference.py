@@ -1,4 +1,4 @@
-"""How far the outputs of two models are apart (Hesse et al., 2024)."""
+"""The difference between the outputs of two models (Hesse et al., 2024)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence
-from assay.core.promises import Varies
+from assay.core.facts import Varies
 from assay.core.question import Question
 from assay.core.trial import Scene, Trial
 from assay.metrics._removal import classifies
@@ -21,13 +21,13 @@ from assay.metrics._sibling import sibling_scene
 class OutputDifference:
     """Mean absolute difference between a model's outputs and those of its sibling, on the same samples.
 
-    Small where fine-tuning left a model what it was. ``target`` is about the probability of the class that is asked
-    about, as the paper says; ``all`` and ``logits`` are means over all classes, as a reproduction computed them: with
-    many classes most differences are then tiny. Says nothing about the attribution: it is the same for every method.
-    In [0, 1] for probabilities; logits have the models' own range. Undefined where an output is not finite.
+    Small if fine-tuning changed the model little. ``target`` compares the probability of the explained class, as the
+    paper says. ``all`` and ``logits`` are means over all classes, as a reproduction computed them: with many classes,
+    most differences are tiny. Says nothing about the attribution: it is the same for every method. In [0, 1] for
+    probabilities; logits have the models' own range. Undefined where an output is not finite.
     """
 
-    of: Literal["target", "all", "logits"] = "target"  # the asked class's probability, all probabilities, or all logits
+    of: Literal["target", "all", "logits"] = "target"  # the target's probability, all probabilities, or all logits
     temperature: float | None = None  # of probabilities; None: as the environment asks
 
     higher_is_better: ClassVar[bool] = False
@@ -43,8 +43,8 @@ class OutputDifference:
 
     def probe(self, scene: Scene) -> dict[str, Tensor]:
         """The difference (B,)."""
-        beside = sibling_scene(scene)
-        difference = (self._outputs(scene) - self._outputs(beside)).abs()
+        other = sibling_scene(scene)
+        difference = (self._outputs(scene) - self._outputs(other)).abs()
         if self.of == "target":
             return {"difference": difference.gather(1, scene.target[:, None])[:, 0]}
         return {"difference": difference.mean(dim=1)}

@@ -7,25 +7,25 @@ from typing import ClassVar, Literal
 
 from assay.core.evidence import Evidence
 from assay.core.trial import Trial
-from assay.kit.soft import precision
+from assay.kit.soft_precision import precision
 from assay.metrics._rows import rows
 from assay.metrics._signed import claimed_and_true
 
 
 @dataclass(frozen=True)
 class Precision:
-    """Share of the attribution that lies on features which really matter.
+    """Share of the attribution that lies on features with a true effect.
 
-    ``sum |a g| / sum |a|`` after eq. 17; a map of zeros, or without the asked sign, claims nothing and scores 0.
-    Undefined where no feature has a true effect of that sign. Overall ignores signs: a map that names the right
-    features with the wrong sign is perfect. 1 is reached by maps whose nonzero values lie where the truth is +1 or -1.
-    A graded truth is divided by its largest size first, positive and negative effects each by their own (ours), and has
-    a lower best, as a smoothed one has.
+    ``sum |a g| / sum |a|`` after eq. 17. A map of zeros, or without the chosen sign, scores 0. Undefined where no
+    feature has a true effect of that sign. "overall" ignores signs: a map with the right features and the wrong signs
+    is perfect. A map reaches 1 if its nonzero values lie where the truth is +1 or -1. A graded truth is first divided
+    by its largest size, positive and negative effects each by their own (ours); the best score is then below 1, as it
+    is for a smoothed truth.
     """
 
-    sign: Literal["overall", "positive", "negative"] = "overall"  # which attribution is held against which truth
-    smooth: float = 0.0  # sigma in pixels of a Gaussian over the truth, for maps that cannot be sharp; images only
-    truth: Literal["explained", "signed"] = "explained"  # of the explained number, or as the document states it
+    sign: Literal["overall", "positive", "negative"] = "overall"  # both signs, or one sign of attribution and truth
+    smooth: float = 0.0  # sigma in pixels of a Gaussian blur of the truth, for coarse maps; images only
+    truth: Literal["explained", "signed"] = "explained"  # effect on the explained number, or as the document states it
 
     higher_is_better: ClassVar[bool] = True
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)

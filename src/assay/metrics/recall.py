@@ -7,24 +7,25 @@ from typing import ClassVar, Literal
 
 from assay.core.evidence import Evidence
 from assay.core.trial import Trial
-from assay.kit.soft import recall
+from assay.kit.soft_precision import recall
 from assay.metrics._rows import rows
 from assay.metrics._signed import claimed_and_true
 
 
 @dataclass(frozen=True)
 class Recall:
-    """Share of what really matters that the attribution names.
+    """Share of the true effect that the attribution names.
 
-    ``sum |a g| / sum |g|`` after eq. 17, so every true feature counts as much as its attribution compares to the
-    largest one. Undefined where no feature has a true effect of that sign; a map without that sign scores 0. A graded
-    truth is divided by its largest size first, positive and negative effects each by their own (ours). Then, and with a
-    smoothed truth, the map that equals it stays below 1. Overall cannot see signs: a negated map scores as well.
+    ``sum |a g| / sum |g|`` after eq. 17, so every true feature counts in proportion to its attribution relative to the
+    largest one. A map without the chosen sign scores 0. Undefined where no feature has a true effect of that sign. A
+    graded truth is first divided by its largest size, positive and negative effects each by their own (ours); then, and
+    with a smoothed truth, the map that equals the truth stays below 1. "overall" ignores signs: a negated map scores
+    the same.
     """
 
-    sign: Literal["overall", "positive", "negative"] = "overall"  # which attribution is held against which truth
-    smooth: float = 0.0  # sigma in pixels of a Gaussian over the truth, for maps that cannot be sharp; images only
-    truth: Literal["explained", "signed"] = "explained"  # of the explained number, or as the document states it
+    sign: Literal["overall", "positive", "negative"] = "overall"  # both signs, or one sign of attribution and truth
+    smooth: float = 0.0  # sigma in pixels of a Gaussian blur of the truth, for coarse maps; images only
+    truth: Literal["explained", "signed"] = "explained"  # effect on the explained number, or as the document states it
 
     higher_is_better: ClassVar[bool] = True
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)

@@ -11,8 +11,8 @@ from torch import Tensor
 from assay.core.evidence import Evidence, Score
 from assay.core.question import Question
 from assay.core.trial import Scene, Trial
-from assay.kit.levels import answer_rounding
-from assay.kit.ranks import nested_sums, pearson, places
+from assay.kit.feature_orders import nested_sums, pearson, positions
+from assay.kit.rounding import answer_rounding
 from assay.metrics._removal import Removal
 from assay.metrics._rows import rows
 from assay.metrics._sets import nested_sets, point_by_point
@@ -24,17 +24,17 @@ ROUNDING = 1e-12  # relative: attribution sums closer than this are equal
 class SensitivityN:
     """Correlation of the attribution of N random features with the drop when these are replaced, averaged over N.
 
-    1 for every N where effects add up and the attribution is exact. The drop is that of the number the environment asks
-    about, which is what methods explain unless a study asks otherwise: attributions of a logit that adds up are not
-    exact for its probability, and score less than 1 there (readout='probability' is AttributionLab's). Sets are nested:
-    the set of size N is the first N of a shuffled order, so one order serves every N, each N still sees independent
-    sets (ours). All samples and methods share the orders. Eight values of N are ours: 16 take twice the model rows and
-    mostly narrow the interval of the mean by a tenth or two only, as neighbouring sizes share their orders; half the
-    sets would widen it more. Undefined at an N where the drops or the sums are constant; the value is the mean over the
-    others.
+    1 for every N if effects add up and the attribution is exact. The drop is that of the number the environment asks
+    about, which is what methods explain unless a study asks otherwise. Attributions of an additive logit are not exact
+    for its probability, and score less than 1 there (AttributionLab uses readout='probability'). Sets are nested: the
+    set of size N is the first N features of a shuffled order, so one order serves every N, and each N still has
+    independent sets (ours). All samples and methods share the orders. Eight values of N are ours: 16 need twice the
+    model rows and mostly narrow the interval of the mean by only a tenth or two, as neighbouring sizes share their
+    orders; half the sets would widen it more. Undefined at an N where the drops or the sums are constant; the value is
+    the mean over the others.
     """
 
-    sizes: int = 8  # values of N, evenly spaced in their logarithm from 1 to all features but one
+    sizes: int = 8  # values of N, evenly spaced on a log scale from 1 to all features but one
     sets: int = 100  # random sets for each N
     canvas: str | float = "zero"  # what replaces a feature: zero, true, mean, uniform, blur, noise or a number
     readout: Literal["logit", "probability", "margin", "value"] | None = None  # None: as the environment asks
@@ -54,12 +54,12 @@ class SensitivityN:
         """Scores of the inputs (B,), and of the inputs without each set (B, sizes, sets)."""
         removal = Removal.of(scene, self.canvas, Question(self.readout, self.temperature))
         query, (sizes, orders) = removal.query, self._design(scene)
-        place = places(orders).view(self.sets, 1, *scene.setting.features.shape)
+        position = positions(orders).view(self.sets, 1, *scene.setting.features.shape)
 
         def points(part: slice) -> Tensor:
-            index = torch.arange(part.start, part.stop, device=place.device)
-            size = sizes[index // self.sets].view(-1, *[1] * (place.dim() - 1))
-            return removal(place[index % self.sets] < size)
+            index = torch.arange(part.start, part.stop, device=position.device)
+            size = sizes[index // self.sets].view(-1, *[1] * (position.dim() - 1))
+            return removal(position[index % self.sets] < size)
 
         without = query.score_each(len(sizes) * self.sets, points)
         return {"clean": query.score(query.x), "without": without.T.reshape(len(query.x), -1, self.sets)}
@@ -69,8 +69,8 @@ class SensitivityN:
         sizes, orders = self._design(trial.scene)
         sums = nested_sums(trial.map.flatten(1), orders, sizes).transpose(1, 2)  # (B, sizes, sets)
         drops = probe["clean"][:, None, None].double() - probe["without"].double()
-        equal = ROUNDING * sums.abs().amax(dim=-1)
-        curve, defined = pearson(sums, drops, equal, _rounding(probe["clean"], probe["without"]))
+        sum_rounding = ROUNDING * sums.abs().amax(dim=-1)
+        curve, defined = pearson(sums, drops, sum_rounding, _rounding(probe["clean"], probe["without"]))
         count = defined.sum(dim=1)
         value = curve.sum(dim=1) / count.clamp(min=1)
         return rows(sizes, value=value, defined=count > 0, curve=curve, curve_defined=defined)
@@ -85,6 +85,6 @@ class SensitivityN:
 
 
 def _rounding(clean: Tensor, without: Tensor) -> Tensor:
-    """How far two equal scores may lie apart (B, sizes): some units in the last place of the largest."""
+    """By how much two equal scores may differ (B, sizes): some units in the last place of the largest."""
     largest = torch.maximum(without.abs().amax(dim=-1), clean.abs()[:, None])
     return answer_rounding(without.dtype) * largest.double()

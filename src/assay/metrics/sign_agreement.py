@@ -13,15 +13,15 @@ from assay.metrics._signed import effect, without_rounding
 
 @dataclass(frozen=True)
 class SignAgreement:
-    """Share of the true effect that the map names with the right sign, of all that it names.
+    """Share of the true effect that the map names with the right sign, among all that it names.
 
     ``sum |g| [a g > 0] / sum |g| [a != 0]``: features count by the size of their effect, however large their
-    attribution. A map of random signs has 0.5 on average, a negated one 0. How much of the truth is named is a question
-    for recall: features with attribution 0 do not count. Undefined where a map names no feature with an effect. Ours:
-    F1 overall, Spearman by size, the pointing game and Attr% cannot see signs.
+    attribution. A map of random signs scores 0.5 on average, a negated truth 0. Features with attribution 0 do not
+    count: recall measures how much of the truth is named. Undefined where a map names no feature with an effect. Ours:
+    F1 "overall", Spearman by size, the pointing game and Attr% cannot see signs.
     """
 
-    truth: Literal["explained", "signed"] = "explained"  # of the explained number, or as the document states it
+    truth: Literal["explained", "signed"] = "explained"  # effect on the explained number, or as the document states it
 
     higher_is_better: ClassVar[bool] = True
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)

@@ -11,40 +11,41 @@ from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.core.evidence import Evidence, Score
-from assay.core.promises import Varies
+from assay.core.facts import Varies
 from assay.core.question import Question
 from assay.core.trial import Trial
-from assay.kit.masks import among_first
-from assay.kit.ranks import places
+from assay.kit.feature_orders import among_first, positions
 from assay.metrics._removal import Removal
 from assay.metrics._rows import rows
-from assay.metrics._soco import heights, indications, readout_of
+from assay.metrics._soco import correct_and_score, readout_of, strengths
 from assay.metrics._soco_rule import Rule, first_reaching
-from assay.metrics._soco_sets import grown
+from assay.metrics._soco_sets import growing_sets
 
-COARSE = 8  # steps that an adaptive expansion tries at once
+COARSE = 8  # fine steps that an adaptive expansion first adds at once
 
 
 @dataclass(frozen=True)
 class Soundness:
-    """Share of the attribution that goes to features which raise the set's accuracy as they are added.
+    """Share of the attribution that goes to features which raise the set's accuracy when they are added.
 
-    Algorithm 3: features appear, highest attribution first, the rest imputed. After each step accuracy is taken over
-    the whole set, against true labels. A step that raises it by less than ``threshold`` is false, and so is the
-    attribution of what it added, in every sample. Soundness after a step is the mean over samples of (attribution so
-    far - false attribution so far) / attribution so far; at level v, that of the first step whose accuracy is v or
-    more. The value is the mean over the levels reached: None where none is. Compare methods at levels that all of them
-    reach. Accuracy before the first step is taken to be 0, so that with the usual settings this step is never false:
-    where it reaches many levels at once (few classes, easy inputs), these say nothing about the map. Undefined for a
-    sample without attribution, or whose model has no finite answer (ours).
+    Algorithm 3: features are added, highest attribution first; the rest is imputed. After each step, accuracy is
+    measured over the whole set, against true labels. A step that raises it by less than ``threshold`` is false, and the
+    attribution of the features it added is false in every sample. Soundness after a step is the mean over samples of
+    (attribution so far - false attribution so far) / attribution so far. Soundness at level v is that of the first step
+    with accuracy v or more. The value is the mean over the levels reached, or None if none is reached: compare methods
+    at levels that all of them reach. Accuracy before the first step is taken to be 0, so with the usual settings this
+    step is never false: if it reaches many levels at once (few classes, easy inputs), these levels say nothing about
+    the map. Undefined for a sample without attribution, and where the model has no finite answer (ours).
 
-    Steps are false only once accuracy is above ``start``, as in the published code: the paper has no such rule. The
-    code differs further by ``strict=False, lag=True``. By "sample", each sample's own score decides what is false for
-    it, from what it is without any attributed feature on, and whatever ``start`` says (ours: the published code starts
-    from 0, so that a first step above the threshold is never false, and waits for a mean score above ``start``).
+    No step is false until accuracy exceeds ``start``, as in the published code; the paper has no such rule. The code
+    also has ``strict=False, lag=True``. With the indicator "sample", each sample's own score decides which steps are
+    false for it, compared with its score without any attributed feature, and ``start`` is ignored (ours: the published
+    code compares with 0, so that a first step above the threshold is never false, and waits for a mean score above
+    ``start``).
+
     Expansion "mass" adds equal attribution instead of equal area; "felzenszwalb" and "grid" add whole segments;
-    "adaptive" adds 8 steps at once and halves what raises accuracy. Blocks of samples are judged one by one, so all of
-    its fine steps are computed, and chosen from afterwards.
+    "adaptive" adds 8 steps at once and halves those that raise accuracy. Blocks of samples are judged one by one, so
+    "adaptive" computes all fine steps and selects from them afterwards.
     """
 
     canvas: str | float = "impute"  # in place of a feature: impute, zero, true, mean, uniform, blur, noise or a number
@@ -54,13 +55,13 @@ class Soundness:
     first: float = 0.98  # share of features that the first step leaves out
     last: float = 0.03  # share that the last step leaves out
     steps: int = 96  # from the first to the last
-    rest: Literal["removed", "kept"] = "removed"  # features without attribution: out until their turn, or always in
+    rest: Literal["removed", "kept"] = "removed"  # features without attribution: out until their step, or always in
     ties: Literal["random", "stable"] = "random"  # equal attributions: shuffled per sample, or in reading order
     indicator: Literal["accuracy", "probability", "sample"] = "accuracy"  # of the set, or each sample's own score
     readout: Literal["logit", "probability", "margin", "value"] = "probability"  # of "sample": which score
-    threshold: float = 0.01  # a smaller rise is none
-    strict: bool = True  # a rise equal to the threshold counts (the paper); False: it is none (the code)
-    start: float = 0.04  # up to this accuracy no step is false; -1: always (the paper's algorithm as written)
+    threshold: float = 0.01  # a step that raises accuracy by less is false
+    strict: bool = True  # a rise equal to the threshold counts (the paper); False: such a step is false (the code)
+    start: float = 0.04  # no step is false up to this accuracy; -1: any step may be (the paper's algorithm)
     lag: bool = False  # false attribution counts from the next step on (the code)
     levels: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of accuracy, averaged over
 
@@ -88,32 +89,32 @@ class Soundness:
     def __call__(self, trial: Trial) -> Evidence:
         question = Question(readout_of(self.indicator, self.readout))
         removal = Removal.of(trial.scene, self.canvas, question, self.jitter, classes="soundness is about accuracy")
-        height, left_out = heights(trial, self.transform), np.linspace(self.first, self.last, self.steps)
-        order, counts = grown(trial, height, self.expansion, left_out.tolist(), self.ties)
-        correct, score = self._read(trial, removal, height, order, counts)
-        defined = correct.isfinite().all(dim=1) & (height > 0).any(dim=1)
-        found = {"correct": correct[:, 1:], "kept": _gathered(height, order, counts)}
+        strength, left_out = strengths(trial, self.transform), np.linspace(self.first, self.last, self.steps)
+        order, counts = growing_sets(trial, strength, self.expansion, left_out.tolist(), self.ties)
+        correct, score = self._read(trial, removal, strength, order, counts)
+        defined = correct.isfinite().all(dim=1) & (strength > 0).any(dim=1)
+        tensors = {"correct": correct[:, 1:], "kept": _included_attribution(strength, order, counts)}
         if self.indicator != "accuracy":
-            found |= {"before": score[:, :1], "score": score[:, 1:]}
-        found = {name: tensor.where(defined[:, None], 0.0) for name, tensor in found.items()}
-        return rows(1 - torch.from_numpy(left_out), defined=defined, **found)
+            tensors |= {"before": score[:, :1], "score": score[:, 1:]}
+        tensors = {name: tensor.where(defined[:, None], 0.0) for name, tensor in tensors.items()}
+        return rows(1 - torch.from_numpy(left_out), defined=defined, **tensors)
 
     def _read(
-        self, trial: Trial, removal: Removal, height: Tensor, order: Tensor, counts: Tensor
+        self, trial: Trial, removal: Removal, strength: Tensor, order: Tensor, counts: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Is the true class chosen, and the score: (B, 1 + K), before any step and after each."""
+        """Whether the true class is chosen, and the score: (B, 1 + K), before any step and after each."""
         steps = torch.cat([torch.zeros_like(counts[:, :1]), counts], dim=1).T
         if self.indicator != "sample":
-            steps[0] = steps[1]  # nobody asks about it
+            steps[0] = steps[1]  # not used: only 'sample' compares with the state before any step
         distinct, column = steps.unique_consecutive(dim=0, return_inverse=True)
         shape = trial.scene.setting.features.shape
-        place, named = places(order).view(-1, *shape), (height > 0).view(-1, *shape)
+        position, attributed = positions(order).view(-1, *shape), (strength > 0).view(-1, *shape)
 
         def removed(part: slice) -> Tensor:
-            out = ~among_first(place, distinct[part])
-            return out & named if self.rest == "kept" else out
+            out = ~among_first(position, distinct[part])
+            return out & attributed if self.rest == "kept" else out
 
-        read = indications(removal.query, trial.scene.samples.label)
+        read = correct_and_score(removal.query, trial.scene.samples.label)
         correct, score = removal.each(len(distinct), removed, read)[column].unbind(dim=-1)
         return correct.T, score.T
 
@@ -122,22 +123,22 @@ class Soundness:
         defined = evidence.defined
         if not defined.any():
             return Score(None, len(evidence), 0)
-        found = {name: array[defined].astype(np.float64) for name, array in evidence.rows.items()}
-        level = found["score" if self.indicator == "probability" else "correct"].mean(axis=0)
+        arrays = {name: array[defined].astype(np.float64) for name, array in evidence.rows.items()}
+        level = arrays["score" if self.indicator == "probability" else "correct"].mean(axis=0)
         rule = Rule(self.threshold, self.strict, self.start, self.lag)
         steps = rule.halved(level, COARSE) if self.expansion == "adaptive" else np.arange(len(level))
-        own = None
+        scores = None
         if self.indicator == "sample":
-            own = np.concatenate([found["before"], found["score"][:, steps]], axis=1)
-        share = rule.soundness(level[steps], found["kept"][:, steps], own).mean(axis=0)
-        curve, known = np.zeros(len(level)), np.zeros(len(level), dtype=bool)
-        curve[steps], known[steps] = share, True
+            scores = np.concatenate([arrays["before"], arrays["score"][:, steps]], axis=1)
+        share = rule.soundness(level[steps], arrays["kept"][:, steps], scores).mean(axis=0)
+        curve, curve_defined = np.zeros(len(level)), np.zeros(len(level), dtype=bool)
+        curve[steps], curve_defined[steps] = share, True
         reached = first_reaching(level[steps], self.levels)
         if not reached:
-            return Score(None, len(evidence), int(defined.sum()), curve, known, level)
-        return Score(float(share[reached].mean()), len(evidence), int(defined.sum()), curve, known, level)
+            return Score(None, len(evidence), int(defined.sum()), curve, curve_defined, level)
+        return Score(float(share[reached].mean()), len(evidence), int(defined.sum()), curve, curve_defined, level)
 
 
-def _gathered(height: Tensor, order: Tensor, counts: Tensor) -> Tensor:
+def _included_attribution(strength: Tensor, order: Tensor, counts: Tensor) -> Tensor:
     """Attribution (B, K) of the first ``counts`` (B, K) features."""
-    return height.double().gather(1, order).cumsum(dim=1).gather(1, counts - 1)
+    return strength.double().gather(1, order).cumsum(dim=1).gather(1, counts - 1)

@@ -9,9 +9,10 @@ import torch
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
+from assay.core.facts import Varies
 from assay.core.trial import Trial
-from assay.kit.ranks import among_largest
-from assay.metrics._pair import pair
+from assay.kit.feature_orders import among_largest
+from assay.metrics._pair import attribution_and_effect, counting_samples
 from assay.metrics._rows import rows
 
 
@@ -19,15 +20,16 @@ from assay.metrics._rows import rows
 class TopK:
     """Share of the k largest attributions that are among the k largest effects.
 
-    Where fewer than k features have an effect, effects tie at 0 and the rule for ties fills the set: see
-    ``precision_at_support``, which needs no filling. The paper's rule is not known. Ours: ties at random, of the map
-    and of the truth independently, and the value is the mean over all outcomes. Stable ties reward a constant map
-    wherever the first features are the ones with an effect. Undefined where all effects of a sample are equal.
+    If fewer than k features have an effect, effects tie at 0, and the rule for ties fills the set;
+    ``precision_at_support`` avoids this. The paper's rule for ties is not known. Ours: ties at random, in map and truth
+    independently, and the value is the mean over all outcomes. Stable ties reward a constant map if the first features
+    are the ones with an effect. Undefined where all effects of a sample are equal.
     """
 
-    k: int | None = None  # features in each set; None: as many as may have an effect, where the environment says so
-    absolute: bool = True  # compare sizes, as the paper does; otherwise signed attribution with signed effect
+    k: int | None = None  # features in each set; None: as many as may have an effect, if the environment says so
+    absolute: bool = True  # compare absolute values, as the paper does; otherwise signed attribution with signed effect
     ties: Literal["stable", "random"] = "random"  # equal values: in reading order, or the mean over random orders
+    samples: Literal["all", "correct"] = "all"  # which samples count: all, or those that the model predicts correctly
 
     higher_is_better: ClassVar[bool] = True
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -36,6 +38,7 @@ class TopK:
     invariant: ClassVar[tuple[str, ...]] = ("scale", "monotone")
     exact_on_linear: ClassVar[bool] = False
     cost: ClassVar[str] = "no model call"
+    varies: ClassVar[Varies] = (("samples", "correct", {"cost": "1 model row a sample"}),)
     paper: ClassVar[str] = "AGOP-IxG (Katakam, 2026), section 4.3; arXiv:2605.15700"
 
     def __post_init__(self) -> None:
@@ -43,13 +46,13 @@ class TopK:
             raise SpecError(f"top_k: k={self.k} must be at least 1.")
 
     def __call__(self, trial: Trial) -> Evidence:
-        claimed, true = pair(trial, self.absolute)
+        claimed, true = attribution_and_effect(trial, self.absolute)
         k = self._k(trial)
         if k >= claimed.shape[1]:
             raise NotApplicable(f"needs more than k={k} features: the largest {k} are all there are")
         count = torch.full((len(trial),), k, device=claimed.device)
         both = among_largest(claimed, count, self.ties) * among_largest(true, count, self.ties)
-        defined = true.amax(dim=1) > true.amin(dim=1)
+        defined = (true.amax(dim=1) > true.amin(dim=1)) & counting_samples(trial, self.samples)
         return rows(value=(both.sum(dim=1) / k).where(defined, 0.0), defined=defined)
 
     def _k(self, trial: Trial) -> int:

@@ -1,23 +1,28 @@
-"""Boards: the result of a study as tables, read from a store. No component code, no torch."""
+"""Boards: the results of a run as tables, read from a store. Needs no component code and no torch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from assay.core.records import Record
-from assay.report.asked import two_numbers
+from assay.report.comparisons import comparison_notes, comparisons, letters
 from assay.report.components import by_label
-from assay.report.promises import Said, said
-from assay.report.runs import latest_run
+from assay.report.conditions import mixed_conditions
+from assay.report.readouts import different_readouts
+from assay.report.remarks import MethodRemarks, method_remarks
+from assay.report.runs import keys_of, latest_run
+from assay.report.text import interval_notes, listed, verb
 from assay.report.verdicts import verdicts
-from assay.report.words import bases, listed, verb
+from assay.stats.comparison import Comparison
 from assay.stats.faithfulness import Verdict
 from assay.stats.ranks import mean_ranks, ranks
+from assay.stats.units import deviation
 from assay.store.store import Store
 
-Place = tuple[str, str]  # labels of an environment and of a method
+Pair = tuple[str, str]  # labels of an environment and of a method
 
 
 @dataclass(frozen=True)
@@ -33,11 +38,12 @@ class Cell:
     rank: float | None = None  # 1 is best; ties share their average
     reason: str = ""
     key: str = ""
-    ceiling: float | None = None  # the best that these samples allow, where the metric knows it
+    ceiling: float | None = None  # the best value possible on these samples, where the metric knows it
     per_seed: tuple[float | None, ...] = ()  # the value of each seed; None where it is undefined
-    basis: str = ""  # of the interval: seeds, samples, draw; why there is none: two, equal; "": there is no value
-    explains: str = ""  # the number that the method explained, where the metric read another one
-    reads: str = ""  # the number that the metric read, where the method explained another one
+    deviation: float | None = None  # standard deviation over seeds; None for fewer than two
+    basis: str = ""  # what the interval is over: seeds, samples, draw; why it has none: two, equal; "": no value
+    explains: str = ""  # the number that the method explained, where it is not the one that the metric read
+    reads: str = ""  # the number that the metric read, where it is not the one that the method explained
 
 
 @dataclass(frozen=True)
@@ -47,54 +53,75 @@ class Line:
     method: str
     cells: Mapping[str, Cell]  # by metric label
     mean_rank: float | None  # over the metrics; None when one is missing
-    said: Said = Said()  # about its answers
+    remarks: MethodRemarks = MethodRemarks()  # about its attributions
 
 
 @dataclass(frozen=True)
 class Board:
-    """One environment: methods, best first by the study's first metric, against metrics."""
+    """One environment: a line per method, best first by the study's first metric, with a cell per metric."""
 
     environment: str
     metrics: tuple[str, ...]
     lines: tuple[Line, ...]
+    comparisons: Mapping[str, Comparison] = field(default_factory=dict)  # by metric, where there are two units or more
 
     @property
-    def promising(self) -> bool:
-        """Whether some method says what its attribution adds up to."""
-        return any(line.said.gap is not None for line in self.lines)
+    def has_promises(self) -> bool:
+        """Whether a method states what its attribution adds up to."""
+        return any(line.remarks.gap is not None for line in self.lines)
+
+    def is_best(self, metric: str, cell: Cell) -> bool:
+        """Whether a cell has the best rank of its column; true for all cells that tie."""
+        ranks = (line.cells[metric].rank for line in self.lines)
+        return cell.rank is not None and cell.rank == min(rank for rank in ranks if rank is not None)
+
+    def letters(self, metric: str) -> Mapping[str, str]:
+        """By method: letters, of which two methods that are not separated have one in common."""
+        return letters(self.comparisons.get(metric))
 
     def ceilings(self) -> dict[str, float]:
-        """By metric: the most that is possible on these samples, where that is less than the metric's own best."""
-        known = [(name, cell.ceiling) for line in self.lines for name, cell in line.cells.items() if cell.ceiling]
-        return {name: value for name, value in sorted(known, key=lambda pair: pair[1]) if value < 0.9995}
+        """By metric: the highest value possible on these samples, where it is less than the metric's best."""
+        ceilings = [(name, cell.ceiling) for line in self.lines for name, cell in line.cells.items() if cell.ceiling]
+        return {name: value for name, value in sorted(ceilings, key=lambda pair: pair[1]) if value < 0.9995}
 
     def notes(self) -> tuple[str, ...]:
-        """What its intervals are over, and which metrics read another number than which methods explained."""
-        return (*bases((name, cell) for line in self.lines for name, cell in line.cells.items()), *self._two_numbers())
+        """What the intervals are over, which methods can be separated, and where a metric read another number."""
+        return (
+            *interval_notes((name, cell) for line in self.lines for name, cell in line.cells.items()),
+            *comparison_notes(self.comparisons),
+            *self._different_readouts(),
+        )
 
-    def _two_numbers(self) -> list[str]:
-        found: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    def _different_readouts(self) -> list[str]:
+        metrics_by_readouts: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
         for metric in self.metrics:
-            methods: dict[tuple[str, str], list[str]] = {}
+            methods_by_readouts: dict[tuple[str, str], list[str]] = {}
             for line in self.lines:
                 cell = line.cells[metric]
-                methods.setdefault((cell.reads, cell.explains), []).append(line.method)
-            for (reads, explains), names in methods.items():
+                methods_by_readouts.setdefault((cell.reads, cell.explains), []).append(line.method)
+            for (reads, explains), methods in methods_by_readouts.items():
                 if reads:
-                    found.setdefault((reads, explains, tuple(names)), []).append(metric)
+                    metrics_by_readouts.setdefault((reads, explains, tuple(methods)), []).append(metric)
         return [
-            f"{listed(by)} {verb('read', by)} the {reads}, {listed(names)} {verb('explain', names)} the {explains}"
-            for (reads, explains, names), by in found.items()
+            f"{listed(metrics)} {verb('read', metrics)} the {reads}, "
+            f"{listed(methods)} {verb('explain', methods)} the {explains}"
+            for (reads, explains, methods), metrics in metrics_by_readouts.items()
         ]
 
 
 @dataclass(frozen=True)
 class Result:
-    """A finished run, as a reader sees it."""
+    """The boards and verdicts of a finished run."""
 
     run: Record
     boards: tuple[Board, ...]
     verdicts: Mapping[tuple[str, float], tuple[Verdict, ...]]  # by metric label and gamma
+    records: Mapping[str, Record]  # by key: samples, fits, trials, evidence, scores
+
+    @cached_property
+    def mixed(self) -> str:
+        """A sentence, where the records were made with different options."""
+        return mixed_conditions(self.records.values())
 
     @property
     def study(self) -> Mapping[str, Any]:
@@ -114,47 +141,32 @@ class Result:
 
 
 def result(store: Store, run: Record | None = None) -> Result:
-    """A run's boards and verdicts; the latest run's unless one is given."""
+    """The boards and verdicts of a run, by default of the latest."""
     run = run or latest_run(store)
     rows: Sequence[Mapping[str, str]] = run.data["rows"]
-    scores = store.get_many(row["key"] for row in rows)
-    trials = _trials(run, store)
-    labels = [entry["label"] for entry in run.data["study"]["environments"]]
-    boards = tuple(
-        _board(run, label, [row for row in rows if row["environment"] == label], scores, trials) for label in labels
-    )
-    return Result(run, boards, verdicts(run.data["study"], boards))
+    records = store.get_many(keys_of(run))
+    trials = _trial_data(run, records)
+    boards = []
+    for label in (entry["label"] for entry in run.data["study"]["environments"]):
+        board_rows = [row for row in rows if row["environment"] == label]
+        board = _board(run, label, board_rows, records, trials)
+        boards.append(replace(board, comparisons=comparisons(run, store, board_rows, records)))
+    return Result(run, tuple(boards), verdicts(run.data["study"], boards), records)
 
 
-def _trials(run: Record, store: Store) -> dict[Place, list[Mapping[str, Any]]]:
-    """What is told with the attributions, block by block."""
-    keys: dict[Place, list[str]] = {}
-    for trials in run.data["trials"]:
-        known = keys.setdefault((trials["environment"], trials["method"]), [])
-        known += [block["trial"] for block in trials["blocks"]]
-    records = store.get_many(key for known in keys.values() for key in known)
-    found = {key: record.data for key, record in records.items() if record.status == "ok"}
-    return {place: [found[key] for key in known if key in found] for place, known in keys.items()}
-
-
-def higher_is_better(run: Record, metric: str) -> bool | None:
-    """The direction that a metric declares with its parameters; None where it declares none."""
-    found = _declared(run, metric).get("higher_is_better")
-    return None if found is None else bool(found)
-
-
-def _ranks_methods(run: Record, metric: str) -> bool:
-    """Whether better values mean a better method: a direction is known, and it is not about models."""
-    return higher_is_better(run, metric) is not None and _declared(run, metric).get("about") != "models"
-
-
-def _declared(run: Record, metric: str) -> Mapping[str, Any]:
-    return by_label(run, "metrics")[metric].declared
+def _trial_data(run: Record, records: Mapping[str, Record]) -> dict[Pair, list[Mapping[str, Any]]]:
+    """The data of all completed trials, by environment and method."""
+    keys: dict[Pair, list[str]] = {}
+    for series in run.data["trials"]:
+        method_keys = keys.setdefault((series["environment"], series["method"]), [])
+        method_keys += [block["trial"] for block in series["blocks"]]
+    data = {key: record.data for key, record in records.items() if record.status == "ok"}
+    return {pair: [data[key] for key in method_keys if key in data] for pair, method_keys in keys.items()}
 
 
 def arrow(run: Record, metric: str, up: str = "↑", down: str = "↓") -> str:
-    """Towards better; empty where that is not known."""
-    return {None: "", True: up, False: down}[higher_is_better(run, metric)]
+    """An arrow towards better values; empty for a metric without a direction."""
+    return {None: "", True: up, False: down}[by_label(run, "metrics")[metric].higher_is_better]
 
 
 def _board(
@@ -162,45 +174,49 @@ def _board(
     label: str,
     rows: Sequence[Mapping[str, str]],
     scores: Mapping[str, Record],
-    trials: Mapping[Place, Sequence[Mapping[str, Any]]],
+    trials: Mapping[Pair, Sequence[Mapping[str, Any]]],
 ) -> Board:
     metrics = tuple(dict.fromkeys(row["metric"] for row in rows))
     methods = tuple(dict.fromkeys(row["method"] for row in rows))
-    judges, judged = by_label(run, "metrics"), by_label(run, "methods")
-    # What a method was asked is told with its first trial; controls explain no number at all.
-    asked = {name: trials[label, name][0] for name in methods if trials[label, name] and not judged[name].control}
+    metric_by_label, method_by_label = by_label(run, "metrics"), by_label(run, "methods")
+    # The first trial records the method's question. Controls explain no number.
+    first_trials = {
+        name: trials[label, name][0] for name in methods if trials[label, name] and not method_by_label[name].control
+    }
     cells = {}
     for row in rows:
-        explains, reads = two_numbers(judges[row["metric"]], asked.get(row["method"], {}))
-        found = _cell(row["key"], scores.get(row["key"]))
-        cells[row["method"], row["metric"]] = replace(found, explains=explains, reads=reads)
-    ranked = {
-        metric: ranks({method: cells[method, metric].value for method in methods}, bool(higher_is_better(run, metric)))
+        explains, reads = different_readouts(metric_by_label[row["metric"]], first_trials.get(row["method"], {}))
+        cell = _cell(row["key"], scores.get(row["key"]))
+        cells[row["method"], row["metric"]] = replace(cell, explains=explains, reads=reads)
+    ranks_by_metric = {
+        metric: ranks(
+            {method: cells[method, metric].value for method in methods}, bool(metric_by_label[metric].higher_is_better)
+        )
         for metric in metrics
-        if _ranks_methods(run, metric)
+        if metric_by_label[metric].ranks_methods
     }
-    means = mean_ranks(ranked) if ranked else dict.fromkeys(methods)
-    places = {metric: ranked.get(metric, dict.fromkeys(methods)) for metric in metrics}
+    means_by_method = mean_ranks(ranks_by_metric) if ranks_by_metric else dict.fromkeys(methods)
+    method_ranks = {metric: ranks_by_metric.get(metric, dict.fromkeys(methods)) for metric in metrics}
     lines = [
         Line(
             method,
-            {metric: _ranked(cells[method, metric], places[metric][method]) for metric in metrics},
-            means[method],
-            said(trials[label, method]),
+            {metric: _with_rank(cells[method, metric], method_ranks[metric][method]) for metric in metrics},
+            means_by_method[method],
+            method_remarks(trials[label, method]),
         )
         for method in methods
     ]
     first = metrics[0] if metrics else ""
-    return Board(label, metrics, tuple(sorted(lines, key=lambda line: _order(line, first))))
+    return Board(label, metrics, tuple(sorted(lines, key=lambda line: _sort_key(line, first))))
 
 
-def _order(line: Line, metric: str) -> float:
+def _sort_key(line: Line, metric: str) -> float:
     rank = line.cells[metric].rank if metric in line.cells else None
     return float("inf") if rank is None else rank
 
 
-def _without_value(data: Mapping[str, Any]) -> str:
-    """Why there is none: no sample counts, or those that do reach nothing that could be averaged."""
+def _reason_without_value(data: Mapping[str, Any]) -> str:
+    """Why a score has no value: no sample is defined, or the defined samples reach no level to average over."""
     if not data["defined"]:
         return f"undefined on all {data['count']} samples"
     return f"no value: the {data['defined']} samples that count reach no level"
@@ -212,14 +228,15 @@ def _cell(key: str, record: Record | None) -> Cell:
     if record.status != "ok":
         return Cell(record.status, reason=record.reason, key=key)
     data = record.data
-    reason = "" if data["value"] is not None else _without_value(data)
+    reason = "" if data["value"] is not None else _reason_without_value(data)
     names = ("value", "low", "high", "count", "defined", "basis")
-    if "basis" not in data:  # from before intervals had one: they were too narrow, and are not shown
+    if "basis" not in data:  # an older record: its intervals were too narrow and are not shown
         data = {**data, "low": None, "high": None, "basis": ""}
-    known = {name: data[name] for name in names}
+    fields = {name: data[name] for name in names}
     per_seed, ceiling = tuple(data["per_seed"]), data.get("ceiling")
-    return Cell("ok", **known, per_seed=per_seed, reason=reason, key=key, ceiling=ceiling)
+    spread = deviation(per_seed)
+    return Cell("ok", **fields, per_seed=per_seed, deviation=spread, reason=reason, key=key, ceiling=ceiling)
 
 
-def _ranked(cell: Cell, rank: float | None) -> Cell:
+def _with_rank(cell: Cell, rank: float | None) -> Cell:
     return Cell(**{**cell.__dict__, "rank": rank})

@@ -1,4 +1,4 @@
-"""The geometry of charts; ``templates/charts.html.j2`` turns it into SVG, so that all text is escaped in one place."""
+"""The geometry of charts. ``templates/charts.html.j2`` turns it into SVG, so that one template escapes all text."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.report.axes import Axis, apart, widened
+from assay.report.axes import Axis, distinct_ends, round_ends
 from assay.report.board import Cell
 from assay.report.components import Component
-from assay.report.reading import Curve
+from assay.report.loaded_run import Curve
 
 Curves = Mapping[str, Curve]  # by method
 
@@ -23,7 +23,7 @@ BAR = 112  # width of an interval bar
 
 @dataclass(frozen=True)
 class Stroke:
-    """How a method is drawn, everywhere alike."""
+    """Colour and dash of a method, the same in all charts."""
 
     colour: str  # a class of style.css
     dash: str
@@ -31,7 +31,7 @@ class Stroke:
 
 @dataclass(frozen=True)
 class Line:
-    """One line, and all methods whose curves it is."""
+    """One line of a chart, with all methods whose curves coincide in it."""
 
     methods: tuple[str, ...]
     stroke: Stroke
@@ -40,7 +40,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Dot:
-    """One method as a point with an interval."""
+    """One method as a point with its interval."""
 
     method: str
     stroke: Stroke
@@ -67,33 +67,33 @@ class Chart:
 
 @dataclass(frozen=True)
 class Bar:
-    """An interval on the common scale of its column."""
+    """A value with its interval, in pixels on the scale that its column shares."""
 
     value: float
     low: float
     high: float
-    zero: float | None  # where 0 lies, when it is inside
+    zero: float | None  # the position of 0, when the scale includes it
     width: int = BAR
 
 
 def strokes(methods: Iterable[Component]) -> dict[str, Stroke]:
-    """Colours in the order of the study, then dashes; controls are grey and always dashed."""
-    found: dict[str, Stroke] = {}
-    plain = grey = 0
+    """By method label: colours in the order of the study, then dashes; controls are grey and always dashed."""
+    stroke_of: dict[str, Stroke] = {}
+    coloured = control_count = 0
     for method in methods:
         if method.control:
-            found[method.label] = Stroke("control", DASHES[1 + grey % (len(DASHES) - 1)])
-            grey += 1
+            stroke_of[method.label] = Stroke("control", DASHES[1 + control_count % (len(DASHES) - 1)])
+            control_count += 1
         else:
-            found[method.label] = Stroke(f"c{plain % COLOURS}", DASHES[plain // COLOURS % len(DASHES)])
-            plain += 1
-    return found
+            stroke_of[method.label] = Stroke(f"c{coloured % COLOURS}", DASHES[coloured // COLOURS % len(DASHES)])
+            coloured += 1
+    return stroke_of
 
 
 def scale(cells: Iterable[Cell]) -> Axis | None:
     """One scale for all intervals of a column; None when no cell has a value."""
     ends = [end for cell in cells for end in (cell.low, cell.value, cell.high) if end is not None]
-    return Axis(*widened(min(ends), max(ends)), 4, BAR - 4) if ends else None
+    return Axis(*round_ends(min(ends), max(ends)), 4, BAR - 4) if ends else None
 
 
 def bar(cell: Cell, axis: Axis | None) -> Bar | None:
@@ -104,42 +104,42 @@ def bar(cell: Cell, axis: Axis | None) -> Bar | None:
     return Bar(axis(cell.value), axis(low), axis(high), axis(0) if axis.low <= 0 <= axis.high else None)
 
 
-def lines(title: str, curves: Curves, looks: Mapping[str, Stroke], x_label: str, y_label: str) -> Chart:
-    """Curves by method as (x, y). Curves that cannot be told apart on paper become one line with all their names."""
+def lines(title: str, curves: Curves, stroke_of: Mapping[str, Stroke], x_label: str, y_label: str) -> Chart:
+    """A chart of curves (x, y). Curves within a pixel of each other become one line with all their methods."""
     xs = np.concatenate([x for x, _ in curves.values()]).astype(np.float64)
     ys = np.concatenate([y for _, y in curves.values()]).astype(np.float64)
     log = bool(xs.min() > 0 and xs.max() / xs.min() >= 50)
-    x_axis = Axis(*(apart(xs.min(), xs.max())), LEFT, WIDTH - RIGHT, log)
-    y_axis = Axis(*widened(ys.min(), ys.max()), HEIGHT - BOTTOM, TOP)
-    drawn = tuple(_line(names, curves, looks, x_axis, y_axis) for names in _merged(curves, looks, y_axis))
+    x_axis = Axis(*(distinct_ends(xs.min(), xs.max())), LEFT, WIDTH - RIGHT, log)
+    y_axis = Axis(*round_ends(ys.min(), ys.max()), HEIGHT - BOTTOM, TOP)
+    drawn = tuple(_line(names, curves, stroke_of, x_axis, y_axis) for names in _coinciding(curves, stroke_of, y_axis))
     return Chart(title, x_axis, y_axis, x_label, y_label, lines=drawn)
 
 
 def dots(
-    title: str, places: Mapping[str, tuple[float, Cell]], looks: Mapping[str, Stroke], x_label: str, y_label: str
+    title: str, points: Mapping[str, tuple[float, Cell]], stroke_of: Mapping[str, Stroke], x_label: str, y_label: str
 ) -> Chart | None:
-    """Methods as (x > 0, cell) over a logarithmic x."""
-    known = {name: (x, cell) for name, (x, cell) in places.items() if cell.value is not None and x > 0}
-    column = scale(cell for _, cell in known.values())
-    if column is None:
+    """A chart of points (x > 0, cell) by method, with a logarithmic x axis; None when no cell has a value."""
+    drawable = {name: (x, cell) for name, (x, cell) in points.items() if cell.value is not None and x > 0}
+    value_axis = scale(cell for _, cell in drawable.values())
+    if value_axis is None:
         return None
-    xs = [x for x, _ in known.values()]
+    xs = [x for x, _ in drawable.values()]
     x_axis = Axis(min(xs) / 1.6, max(xs) * 1.6, LEFT, WIDTH - RIGHT, log=True)
-    y_axis = Axis(column.low, column.high, HEIGHT - BOTTOM, TOP)
-    found = tuple(_dot(name, looks[name], x_axis(x), cell, y_axis) for name, (x, cell) in known.items())
-    return Chart(title, x_axis, y_axis, x_label, y_label, dots=found)
+    y_axis = Axis(value_axis.low, value_axis.high, HEIGHT - BOTTOM, TOP)
+    drawn = tuple(_dot(name, stroke_of[name], x_axis(x), cell, y_axis) for name, (x, cell) in drawable.items())
+    return Chart(title, x_axis, y_axis, x_label, y_label, dots=drawn)
 
 
-def _line(names: tuple[str, ...], curves: Curves, looks: Mapping[str, Stroke], x_axis: Axis, y_axis: Axis) -> Line:
+def _line(names: tuple[str, ...], curves: Curves, stroke_of: Mapping[str, Stroke], x_axis: Axis, y_axis: Axis) -> Line:
     x, y = curves[names[0]]
-    return Line(names, looks[names[0]], " ".join(f"{x_axis(a)},{y_axis(b)}" for a, b in zip(x, y, strict=True)))
+    return Line(names, stroke_of[names[0]], " ".join(f"{x_axis(a)},{y_axis(b)}" for a, b in zip(x, y, strict=True)))
 
 
-def _merged(curves: Curves, looks: Mapping[str, Stroke], axis: Axis) -> list[tuple[str, ...]]:
-    """Names of curves that lie within a pixel of each other; controls come last, so that a method gives the colour."""
+def _coinciding(curves: Curves, stroke_of: Mapping[str, Stroke], axis: Axis) -> list[tuple[str, ...]]:
+    """Groups of methods whose curves lie within a pixel. Controls come last, so that a method sets the colour."""
     pixel = abs((axis.high - axis.low) / (axis.stop - axis.start))
     groups: list[list[str]] = []
-    for name in sorted(curves, key=lambda name: looks[name].colour == "control"):
+    for name in sorted(curves, key=lambda name: stroke_of[name].colour == "control"):
         x, y = curves[name]
         for group in groups:
             first_x, first_y = curves[group[0]]

@@ -1,4 +1,4 @@
-"""What an explanation costs: CPU seconds, as measured when the attribution was computed."""
+"""The cost of an attribution: CPU seconds, as measured when it was computed."""
 
 from __future__ import annotations
 
@@ -8,57 +8,59 @@ from statistics import median
 from typing import Any
 
 from assay.core.records import Record
-from assay.report.reading import Reading
+from assay.report.loaded_run import LoadedRun
 
 
 @dataclass(frozen=True)
 class Cost:
-    """CPU seconds per explanation: the median over blocks of samples."""
+    """CPU seconds per explained sample: the median over blocks of samples."""
 
     seconds: float
     least: float
     most: float
     blocks: int
-    warm: bool  # False: only first blocks were measured, and these include what a process does once
-    fit: float | None = None  # CPU seconds of the method's fit, apart
+    warm: bool  # False: only first blocks were measured, which include the work a process does once
+    fit: float | None = None  # CPU seconds of the method's fit, not included above
 
 
-def costs(reading: Reading) -> dict[tuple[str, str], Cost]:
-    """By environment and method; methods without a single computed block are left out."""
-    starts = _starts(reading)
+def costs(loaded: LoadedRun) -> dict[tuple[str, str], Cost]:
+    """By environment and method; methods without a computed block are left out."""
+    first_times = _first_block_times(loaded)
     blocks: dict[tuple[str, str], list[Record]] = {}
-    for environment, method, trial in _computed(reading):
+    for environment, method, trial in _computed(loaded):
         blocks.setdefault((environment, method), []).append(trial)
-    return {place: _cost(place[0], found, starts, _fit(reading, *place)) for place, found in blocks.items()}
+    return {pair: _cost(pair[0], trials, first_times, _fit_seconds(loaded, *pair)) for pair, trials in blocks.items()}
 
 
-def _computed(reading: Reading) -> Iterator[tuple[str, str, Record]]:
-    for trials in reading.trials():
-        for block in trials["blocks"]:
-            trial = reading.records.get(block["trial"])
+def _computed(loaded: LoadedRun) -> Iterator[tuple[str, str, Record]]:
+    for series in loaded.series():
+        for block in series["blocks"]:
+            trial = loaded.records.get(block["trial"])
             if trial is not None and trial.status == "ok" and "cpu" in trial.cost:
-                yield trials["environment"], trials["method"], trial
+                yield series["environment"], series["method"], trial
 
 
-def _process(trial: Record) -> tuple[Any, ...]:
+def _process_key(trial: Record) -> tuple[Any, ...]:
     return trial.origin.get("host"), trial.origin.get("pid")
 
 
-def _starts(reading: Reading) -> dict[tuple[Any, ...], str]:
-    """When each process finished its first block in each environment: that block also built the model."""
-    starts: dict[tuple[Any, ...], str] = {}
-    for environment, _, trial in _computed(reading):
-        place = (environment, *_process(trial))
+def _first_block_times(loaded: LoadedRun) -> dict[tuple[Any, ...], str]:
+    """When each process finished its first block in each environment: that block includes building the model."""
+    first_times: dict[tuple[Any, ...], str] = {}
+    for environment, _, trial in _computed(loaded):
+        process = (environment, *_process_key(trial))
         time = str(trial.origin.get("time", ""))
-        starts[place] = min(starts.get(place, time), time)
-    return starts
+        first_times[process] = min(first_times.get(process, time), time)
+    return first_times
 
 
-def _cost(environment: str, trials: list[Record], starts: dict[tuple[Any, ...], str], fit: float | None) -> Cost:
-    """Times are whole seconds, so everything out of a process's first second counts as its first block."""
-    warm = [trial for trial in trials if str(trial.origin.get("time", "")) > starts[environment, *_process(trial)]]
-    each = [_per_sample(trial) for trial in warm or trials]
-    return Cost(median(each), min(each), max(each), len(each), bool(warm), fit)
+def _cost(environment: str, trials: list[Record], first_times: dict[tuple[Any, ...], str], fit: float | None) -> Cost:
+    """Times are whole seconds, so all blocks of a process's first second count as its first block."""
+    warm = [
+        trial for trial in trials if str(trial.origin.get("time", "")) > first_times[environment, *_process_key(trial)]
+    ]
+    seconds = [_per_sample(trial) for trial in warm or trials]
+    return Cost(median(seconds), min(seconds), max(seconds), len(seconds), bool(warm), fit)
 
 
 def _per_sample(trial: Record) -> float:
@@ -66,9 +68,9 @@ def _per_sample(trial: Record) -> float:
     return float(trial.cost["cpu"] / (stop - start))
 
 
-def _fit(reading: Reading, environment: str, method: str) -> float | None:
-    """The median over seeds, where the run says which fit belongs to the method."""
-    keys = [str(trials.get("fit") or "") for trials in reading.trials(environment, method)]
-    costs = [reading.records[key].cost for key in keys if key in reading.records]
-    found = [float(cost["cpu"]) for cost in costs if "cpu" in cost]
-    return median(found) if found else None
+def _fit_seconds(loaded: LoadedRun, environment: str, method: str) -> float | None:
+    """The median over seeds, where the run records the method's fit."""
+    keys = [str(series.get("fit") or "") for series in loaded.series(environment, method)]
+    fit_costs = [loaded.records[key].cost for key in keys if key in loaded.records]
+    seconds = [float(cost["cpu"]) for cost in fit_costs if "cpu" in cost]
+    return median(seconds) if seconds else None

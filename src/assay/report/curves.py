@@ -9,7 +9,7 @@ from assay.report.board import Board
 from assay.report.charts import Chart, Stroke, dots, lines, strokes
 from assay.report.components import by_label, components
 from assay.report.cost import Cost
-from assay.report.reading import Curve, Reading
+from assay.report.loaded_run import Curve, LoadedRun
 
 
 @dataclass(frozen=True)
@@ -20,41 +20,41 @@ class Panel:
     charts: tuple[Chart, ...]
 
 
-def curve_panels(reading: Reading) -> tuple[Panel, ...]:
-    looks = strokes(components(reading.run, "methods"))
-    panels = (Panel(board.environment, tuple(_charts(reading, board, looks))) for board in reading.result.boards)
+def curve_panels(loaded: LoadedRun) -> tuple[Panel, ...]:
+    stroke_of = strokes(components(loaded.run, "methods"))
+    panels = (Panel(board.environment, tuple(_charts(loaded, board, stroke_of))) for board in loaded.result.boards)
     return tuple(panel for panel in panels if panel.charts)
 
 
-def frontier_panels(reading: Reading, costs: Mapping[tuple[str, str], Cost]) -> tuple[Panel, ...]:
+def frontier_panels(loaded: LoadedRun, costs: Mapping[tuple[str, str], Cost]) -> tuple[Panel, ...]:
     """The study's first metric against CPU time per explanation."""
-    looks = strokes(components(reading.run, "methods"))
+    stroke_of = strokes(components(loaded.run, "methods"))
     panels = []
-    for board in (board for board in reading.result.boards if board.metrics):
-        places = {
+    for board in (board for board in loaded.result.boards if board.metrics):
+        points = {
             line.method: (1e3 * costs[board.environment, line.method].seconds, line.cells[board.metrics[0]])
             for line in board.lines
             if (board.environment, line.method) in costs
         }
-        chart = dots(board.environment, places, looks, "CPU milliseconds per explanation", board.metrics[0])
+        chart = dots(board.environment, points, stroke_of, "CPU milliseconds per explanation", board.metrics[0])
         panels += [Panel(board.environment, (chart,))] if chart else []
     return tuple(panels)
 
 
-def _charts(reading: Reading, board: Board, looks: Mapping[str, Stroke]) -> Iterator[Chart]:
-    metrics = by_label(reading.run, "metrics")
+def _charts(loaded: LoadedRun, board: Board, stroke_of: Mapping[str, Stroke]) -> Iterator[Chart]:
+    metrics = by_label(loaded.run, "metrics")
     for label in board.metrics:
-        curves = _curves(reading, board, label)
+        curves = _curves(loaded, board, label)
         if curves:
-            yield lines(f"{label} {metrics[label].arrow}", curves, looks, *metrics[label].axes)
+            yield lines(f"{label} {metrics[label].arrow}", curves, stroke_of, *metrics[label].axes)
 
 
-def _curves(reading: Reading, board: Board, metric: str) -> dict[str, Curve]:
-    """By method, best first; a curve without a single point is none."""
+def _curves(loaded: LoadedRun, board: Board, metric: str) -> dict[str, Curve]:
+    """By method, best first; empty curves are left out."""
     rows = {
         row["method"]: row
-        for row in reading.run.data["rows"]
+        for row in loaded.run.data["rows"]
         if (row["environment"], row["metric"]) == (board.environment, metric)
     }
-    found = {line.method: reading.curve(rows[line.method]) for line in board.lines}
-    return {method: curve for method, curve in found.items() if curve is not None and len(curve[0])}
+    curves = {line.method: loaded.curve(rows[line.method]) for line in board.lines}
+    return {method: curve for method, curve in curves.items() if curve is not None and len(curve[0])}

@@ -1,9 +1,10 @@
-"""The results as tables for other programs.
+"""Export: the results as tables for other programs.
 
-``results.parquet`` or ``.csv`` is the long table: one row per sample, so that every average can be made again. Beside
-it lie ``results.scores.parquet``, the leaderboard with intervals, and ``results.curves.parquet``, the mean curves.
-A set-level metric (an accuracy, say) has no value per sample: its rows in the long table have none, only ``defined``;
-its score is in the leaderboard. ``.md`` and ``.tex`` hold the leaderboard alone.
+``results.parquet`` or ``.csv`` is the long table: one row per sample, so that every average can be recomputed. Beside
+it lie ``results.scores.parquet``, the leaderboard with intervals, ``results.pairs.parquet``, all pairs of methods with
+their tests, and ``results.curves.parquet``, the mean curves.
+A set-level metric (an accuracy, for example) has no value per sample: its rows in the long table have only ``defined``,
+and its score is in the leaderboard. ``.md`` and ``.tex`` hold the leaderboard alone.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from assay.core.evidence import Evidence
 from assay.core.records import Record, canonical
 from assay.report.board import Result, result
 from assay.report.components import by_label
-from assay.report.printed import markdown, tex
-from assay.report.reading import Reading, Trials, read
+from assay.report.loaded_run import LoadedRun, Series, load_run
+from assay.report.markdown_tex import markdown, tex
+from assay.store.files import write_atomically
 from assay.store.store import Store
 
 LONG: Mapping[str, str] = {
@@ -39,7 +41,7 @@ LONG: Mapping[str, str] = {
     "key": "string",  # of the evidence
     "environment_spec": "string",
     "method_spec": "string",
-    "method_question": "string",  # JSON of what the study asks otherwise than the environment
+    "method_question": "string",  # JSON: where the study overrides the environment's question
     "metric_spec": "string",
 }
 SCORES: Mapping[str, str] = {
@@ -50,151 +52,193 @@ SCORES: Mapping[str, str] = {
     "value": "Float64",
     "low": "Float64",
     "high": "Float64",
-    "basis": "string",  # of the interval: seeds, samples or draw; why there is none: two or equal
+    "basis": "string",  # what the interval is over: seeds, samples or draw; why it has none: two or equal
     "per_seed": "string",  # JSON: the value of each seed, null where it is undefined
+    "deviation": "Float64",  # standard deviation over seeds; empty for fewer than two
     "rank": "Float64",
+    "letters": "string",  # two methods that are not separated have one in common; empty: too few units, or no value
     "count": "Int64",
     "defined": "Int64",
-    "ceiling": "Float64",  # the best that the samples allow, where the metric knows it
-    "gap": "Float64",  # to what the method promises its attribution to add up to, as a share; empty: no promise
+    "ceiling": "Float64",  # the best value possible on these samples, where the metric knows it
+    "gap": "Float64",  # between the attribution's sum and what the method promises, as a share; empty: no promise
     "gap_mark": "string",  # what a gap above a tenth means
-    "notes": "string",  # what the method said about its answers
-    "explains": "string",  # the number that the method explained, where the metric read another one
-    "reads": "string",  # that other one
+    "notes": "string",  # the method's notes about its attributions
+    "explains": "string",  # the number that the method explained, where it is not the one that the metric read
+    "reads": "string",  # the number that the metric read, in the same case
     "status": "string",
     "reason": "string",
     "key": "string",  # of the score
+}
+PAIRS: Mapping[str, str] = {
+    "study": "string",
+    "environment": "string",
+    "metric": "string",
+    "left": "string",  # the better method, by mean rank
+    "right": "string",
+    "unit": "string",  # what the test is over: seeds, samples
+    "units": "Int64",  # in which both methods have a value
+    "difference": "Float64",  # mean of left minus right
+    "low": "Float64",  # its 95 % interval, of this pair alone
+    "high": "Float64",
+    "effect": "Float64",  # rank-biserial correlation: 1 if left is better in all units, -1 if right is
+    "p": "Float64",  # Wilcoxon's signed-rank test, two-sided
+    "p_holm": "Float64",  # corrected for all pairs of the environment and metric
+    "separated": "boolean",  # p_holm is at most 0.05
 }
 CURVES: Mapping[str, str] = {
     "study": "string",
     "environment": "string",
     "method": "string",
     "metric": "string",
-    "point": "Int64",  # along the curve: x need not rise
+    "point": "Int64",  # index along the curve: x need not increase
     "x": "Float64",
     "y": "Float64",
-    "x_axis": "string",  # what is drawn, as the metric's card says
+    "x_axis": "string",  # axis labels, from the metric's card
     "y_axis": "string",
 }
-SET = "judged as a set: the scores have its value"
+SET_LEVEL = "set-level metric: its value is in the scores"
 
 
 def write(store: Store, path: Path, run: Record | None = None) -> int:
-    """Write the table that the suffix asks for, of the latest run unless one is given; how many rows it has."""
+    """Write the table of a run, by default the latest, in the format of the suffix; returns its number of rows."""
     texts: Mapping[str, Callable[[Result], str]] = {".md": markdown, ".tex": tex}
     suffix = path.suffix.lower()
     if suffix in texts:
-        found = result(store, run)
-        _prepared(path).write_text(texts[suffix](found), encoding="utf-8")
-        return sum(len(board.lines) for board in found.boards)
+        run_result = result(store, run)
+        _save(path, texts[suffix](run_result).encode("utf-8", "backslashreplace"))
+        return sum(len(board.lines) for board in run_result.boards)
     if suffix not in _WRITERS:
-        known = (*_WRITERS, *texts)
-        raise AssayError(f"cannot export to '{path}': end its name in {', '.join(known)}.{suggest(suffix, known)}")
-    reading, save = read(store, run), _WRITERS[suffix]
-    table = _frame(reading)
-    save(table, _prepared(path))
-    save(_table(_score_rows(reading), SCORES), path.with_suffix(f".scores{suffix}"))
-    save(_table(_curve_rows(reading), CURVES), path.with_suffix(f".curves{suffix}"))
+        suffixes = (*_WRITERS, *texts)
+        raise AssayError(
+            f"cannot export to '{path}': end its name in {', '.join(suffixes)}.{suggest(suffix, suffixes)}"
+        )
+    loaded, encode = load_run(store, run), _WRITERS[suffix]
+    table = _frame(loaded)
+    _save(path, encode(table))
+    _save(path.with_suffix(f".scores{suffix}"), encode(_table(_score_rows(loaded), SCORES)))
+    _save(path.with_suffix(f".pairs{suffix}"), encode(_table(_pair_rows(loaded.result), PAIRS)))
+    _save(path.with_suffix(f".curves{suffix}"), encode(_table(_curve_rows(loaded), CURVES)))
     return len(table)
 
 
 def frame(store: Store, run: Record | None = None) -> Any:
     """The long table as a pandas DataFrame: a row per environment, method, metric, seed and sample.
 
-    A block that was skipped or failed is one row with its status and reason, so that nothing disappears.
+    A block that was skipped or failed is one row with its status and reason, so that nothing is lost.
     """
-    return _frame(read(store, run))
+    return _frame(load_run(store, run))
 
 
 def scores(store: Store, run: Record | None = None) -> Any:
     """The leaderboard as a DataFrame: a row per environment, method and metric, with interval and rank."""
-    return _table(_score_rows(read(store, run)), SCORES)
+    return _table(_score_rows(load_run(store, run)), SCORES)
+
+
+def pairs(store: Store, run: Record | None = None) -> Any:
+    """All pairs of methods as a DataFrame: a row per environment, metric and pair, with its test."""
+    return _table(_pair_rows(result(store, run)), PAIRS)
 
 
 def curves(store: Store, run: Record | None = None) -> Any:
     """The mean curves as a DataFrame: a row per point."""
-    return _table(_curve_rows(read(store, run)), CURVES)
+    return _table(_curve_rows(load_run(store, run)), CURVES)
 
 
-def _prepared(path: Path) -> Path:
+def _save(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    return path
+    write_atomically(path, data, sync=False)
 
 
-_WRITERS: Mapping[str, Callable[[Any, Path], None]] = {
-    ".parquet": lambda table, path: table.to_parquet(path, index=False),
-    ".csv": lambda table, path: table.to_csv(path, index=False),
+def _csv(table: Any) -> bytes:
+    """Text that a spreadsheet would run as a formula begins with an apostrophe."""
+    texts = table.select_dtypes("string").columns
+    formula = {name: table[name].str.match(r"[=+\-@\t\r]").fillna(False) for name in texts}
+    safe = table.assign(**{name: table[name].mask(starts, "'" + table[name]) for name, starts in formula.items()})
+    return safe.to_csv(index=False).encode()  # type: ignore[no-any-return]
+
+
+_WRITERS: Mapping[str, Callable[[Any], bytes]] = {
+    ".parquet": lambda table: table.to_parquet(None, index=False),
+    ".csv": _csv,
 }
 
 
 def _table(rows: Iterator[dict[str, Any]], columns: Mapping[str, str]) -> Any:
-    found = pd.DataFrame.from_records(list(rows), columns=list(columns))
-    return found.astype(dict(columns))
+    table = pd.DataFrame.from_records(list(rows), columns=list(columns))
+    return table.astype(dict(columns))
 
 
-def _frame(reading: Reading) -> Any:
+def _frame(loaded: LoadedRun) -> Any:
     specs = {
-        kind: {label: str(found.spec) for label, found in by_label(reading.run, kind).items()}
+        kind: {label: str(component.spec) for label, component in by_label(loaded.run, kind).items()}
         for kind in ("environments", "methods", "metrics")
     }
-    questions = {label: canonical(found.question) for label, found in by_label(reading.run, "methods").items()}
-    return _table(_long_rows(reading, specs, questions), LONG)
+    questions = {label: canonical(component.question) for label, component in by_label(loaded.run, "methods").items()}
+    return _table(_long_rows(loaded, specs, questions), LONG)
 
 
 def _long_rows(
-    reading: Reading, specs: Mapping[str, Mapping[str, str]], questions: Mapping[str, str]
+    loaded: LoadedRun, specs: Mapping[str, Mapping[str, str]], questions: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    for trials in reading.trials():
+    for series in loaded.series():
         common = {
-            "study": reading.study["name"],
-            **{name: trials[name] for name in ("environment", "method", "seed")},
-            "environment_spec": specs["environments"][trials["environment"]],
-            "method_spec": specs["methods"][trials["method"]],
-            "method_question": questions[trials["method"]],
+            "study": loaded.study["name"],
+            **{name: series[name] for name in ("environment", "method", "seed")},
+            "environment_spec": specs["environments"][series["environment"]],
+            "method_spec": specs["methods"][series["method"]],
+            "method_question": questions[series["method"]],
         }
-        for metric in (label for label in specs["metrics"] if label in trials["evidence"]):
-            named = {**common, "metric": metric, "metric_spec": specs["metrics"][metric]}
-            yield from ({**named, **row} for row in _cell_rows(reading, trials, metric))
+        for metric in (label for label in specs["metrics"] if label in series["evidence"]):
+            names = {**common, "metric": metric, "metric_spec": specs["metrics"][metric]}
+            yield from ({**names, **row} for row in _metric_rows(loaded, series, metric))
 
 
-def _cell_rows(reading: Reading, trials: Trials, metric: str) -> Iterator[dict[str, Any]]:
-    for (start, record), key in zip(reading.outcomes(trials, metric), trials["evidence"][metric], strict=True):
+def _metric_rows(loaded: LoadedRun, series: Series, metric: str) -> Iterator[dict[str, Any]]:
+    for (start, record), key in zip(loaded.outcomes(series, metric), series["evidence"][metric], strict=True):
         block = {"block": start, "key": key}
         if record is None:
             yield {**block, "status": "failed", "reason": "was not computed: run the study again"}
         elif record.status != "ok":
             yield {**block, "status": record.status, "reason": record.reason}
-        elif record.key != key:  # the trial is there and its evidence is not
+        elif record.key != key:  # the trial is in the store, its evidence is not
             yield {**block, "status": "failed", "reason": "was not judged: run the study again"}
         else:
-            evidence = Evidence.from_arrays(reading.store.load(record))
-            yield from ({**block, **row} for row in _sample_rows(evidence, start, trials["samples"]))
+            evidence = Evidence.from_arrays(loaded.store.load(record))
+            yield from ({**block, **row} for row in _sample_rows(evidence, start, series["samples"]))
 
 
 def _sample_rows(evidence: Evidence, start: int, stop: int) -> Iterator[dict[str, Any]]:
-    """A value that is not defined stays empty: it is stored as 0 and is no 0."""
+    """Undefined values become empty; evidence stores them as 0."""
     values = evidence.rows.get("value")
     for index, defined in enumerate(evidence.defined[: max(0, stop - start)]):
         value = float(values[index]) if values is not None and defined else None  # type: ignore[arg-type]
-        reason = "" if values is not None else SET
+        reason = "" if values is not None else SET_LEVEL
         yield {"sample": start + index, "value": value, "defined": bool(defined), "status": "ok", "reason": reason}
 
 
-def _score_rows(reading: Reading) -> Iterator[dict[str, Any]]:
-    for board, line, metric, cell in reading.result.cells():
+def _score_rows(loaded: LoadedRun) -> Iterator[dict[str, Any]]:
+    for board, line, metric, cell in loaded.result.cells():
         names = {"environment": board.environment, "method": line.method, "metric": metric}
-        said = {"gap": line.said.gap, "gap_mark": line.said.mark, "notes": "; ".join(line.said.notes)}
-        per_seed = json.dumps(cell.per_seed)
-        yield {"study": reading.study["name"], **names, **cell.__dict__, "per_seed": per_seed, **said}
+        remarks = {"gap": line.remarks.gap, "gap_mark": line.remarks.mark, "notes": "; ".join(line.remarks.notes)}
+        other = {"per_seed": json.dumps(cell.per_seed), "letters": board.letters(metric).get(line.method, "")}
+        yield {"study": loaded.study["name"], **names, **cell.__dict__, **other, **remarks}
 
 
-def _curve_rows(reading: Reading) -> Iterator[dict[str, Any]]:
-    metrics = by_label(reading.run, "metrics")
-    for row in reading.run.data["rows"]:
+def _pair_rows(run_result: Result) -> Iterator[dict[str, Any]]:
+    for board in run_result.boards:
+        for metric, comparison in board.comparisons.items():
+            names = {"study": run_result.study["name"], "environment": board.environment, "metric": metric}
+            for pair in comparison.pairs:
+                yield {**names, "unit": comparison.unit, **pair.__dict__, "separated": pair.separated}
+
+
+def _curve_rows(loaded: LoadedRun) -> Iterator[dict[str, Any]]:
+    metrics = by_label(loaded.run, "metrics")
+    for row in loaded.run.data["rows"]:
         names = {name: row[name] for name in ("environment", "method", "metric")}
-        curve = reading.curve(row)
+        curve = loaded.curve(row)
         if curve is not None:
             x_axis, y_axis = metrics[row["metric"]].axes
-            common = {"study": reading.study["name"], **names, "x_axis": x_axis, "y_axis": y_axis}
+            common = {"study": loaded.study["name"], **names, "x_axis": x_axis, "y_axis": y_axis}
             for point, (x, y) in enumerate(zip(*curve, strict=True)):
                 yield {**common, "point": point, "x": float(x), "y": float(y)}

@@ -11,119 +11,123 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from assay.core.records import Record
-from assay.report import words
 from assay.report.components import KINDS, components, inner_cards
 from assay.report.cost import costs
 from assay.report.curves import curve_panels, frontier_panels
-from assay.report.exhibits import exhibits
+from assay.report.gallery_page import gallery_panels
+from assay.report.leaderboard import Test, leaderboards, tests
+from assay.report.loaded_run import LoadedRun, load_run
+from assay.report.missing import groups, undefined_metrics
 from assay.report.provenance import provenance
-from assay.report.reading import Reading, read
-from assay.report.standings import Test, standings, tests
-from assay.report.trouble import gaps, groups
+from assay.report.text import counted, interval_text, listed, number, percent, seconds
+from assay.store.files import write_atomically
 from assay.store.store import Store
 
 
 def page(store: Store, output: Path, run: Record | None = None) -> Path:
-    """Write the report of a run, the latest unless one is given, into a folder; the path of its index.html."""
-    reading = read(store, run)
+    """Write the report of a run, by default the latest, into a folder; returns the path of its index.html."""
+    loaded = load_run(store, run)
     output.mkdir(parents=True, exist_ok=True)
-    html = _templates().get_template("index.html.j2").render(_context(reading, output))
+    html = _templates().get_template("index.html.j2").render(_context(loaded, output))
     path = output / "index.html"
-    path.write_text(html, encoding="utf-8")
+    write_atomically(path, html.encode("utf-8", "backslashreplace"), sync=False)
     return path
 
 
-def _context(reading: Reading, output: Path) -> dict[str, Any]:
-    spent = costs(reading)
+def _context(loaded: LoadedRun, output: Path) -> dict[str, Any]:
+    cost_by_method = costs(loaded)
     return {
-        "title": reading.title,
-        "study": reading.study,
-        "summary": summary(reading),
-        **{kind: components(reading.run, kind) for kind in KINDS},
-        "standings": standings(reading),
-        "tests": tests(reading),
-        "curves": curve_panels(reading),
-        "exhibits": exhibits(reading, output),
-        "groups": groups(reading),
-        "failed": len(reading.result.failed()),
-        "gaps": gaps(reading),
-        "costs": spent,
-        "frontiers": frontier_panels(reading, spent),
-        "inner": inner_cards(reading.run),
-        "provenance": provenance(reading, output),
+        "title": loaded.title,
+        "study": loaded.study,
+        "summary": summary(loaded),
+        **{kind: components(loaded.run, kind) for kind in KINDS},
+        "leaderboards": leaderboards(loaded),
+        "tests": tests(loaded),
+        "curves": curve_panels(loaded),
+        "panels": gallery_panels(loaded, output),
+        "groups": groups(loaded),
+        "failed_count": len(loaded.result.failed()),
+        "undefined_metrics": undefined_metrics(loaded),
+        "costs": cost_by_method,
+        "frontiers": frontier_panels(loaded, cost_by_method),
+        "inner_cards": inner_cards(loaded.run),
+        "provenance": provenance(loaded, output),
     }
 
 
-def summary(reading: Reading) -> str:
-    """One sentence: how much was asked, and how much was answered."""
-    methods, cells = components(reading.run, "methods"), list(reading.result.cells())
+def summary(loaded: LoadedRun) -> str:
+    """The size of the study, how many scores are known, and what the tests refute."""
+    methods, cells = components(loaded.run, "methods"), list(loaded.result.cells())
     controls = sum(method.control for method in methods)
-    known = sum(cell.value is not None for *_, cell in cells)
-    aside = f" ({words.counted(controls, 'control')} among them)" if controls else ""
+    scored = sum(cell.value is not None for *_, cell in cells)
+    control_note = f" ({counted(controls, 'control')} among them)" if controls else ""
     parts = [
-        f"{words.counted(len(methods), 'attribution method')}{aside}",
-        f"judged by {words.counted(len(reading.study['metrics']), 'metric')}",
-        f"in {words.counted(len(reading.study['environments']), 'environment')}:",
-        f"{known} of {words.counted(len(cells), 'score')} {'is' if known == 1 else 'are'} known",
+        f"{counted(len(methods), 'attribution method')}{control_note}",
+        f"judged by {counted(len(loaded.study['metrics']), 'metric')}",
+        f"in {counted(len(loaded.study['environments']), 'environment')}:",
+        f"{scored} of {counted(len(cells), 'score')} {'is' if scored == 1 else 'are'} known",
     ]
-    return " ".join(parts) + _missing(reading) + "." + "".join(_refuted(test) for test in tests(reading))
+    return " ".join(parts) + _missing(loaded) + "." + "".join(_refuted(test) for test in tests(loaded))
 
 
 def _refuted(test: Test) -> str:
-    tested = [verdict for _, verdict in test.rows if verdict.found]
-    refuted, open_ = (sum(verdict.outcome == word for verdict in tested) for word in ("refuted", "undecided"))
-    undecided = f" and leaves {open_} undecided" if open_ else ""
-    methods = words.counted(len(tested), "method")
-    return f" The test on {test.metric} at γ = {test.gamma:g} refutes {refuted} of {methods}{undecided}."
+    tested = [verdict for _, verdict in test.rows if verdict.measured]
+    refuted_count, undecided_count = (
+        sum(verdict.outcome == word for verdict in tested) for word in ("refuted", "undecided")
+    )
+    undecided_note = f" and leaves {undecided_count} undecided" if undecided_count else ""
+    methods = counted(len(tested), "method")
+    return f" The test on {test.metric} at γ = {test.gamma:g} refutes {refuted_count} of {methods}{undecided_note}."
 
 
-def _missing(reading: Reading) -> str:
-    undefined = sum(cell.status == "ok" and cell.value is None for *_, cell in reading.result.cells())
-    found = {
-        "failed": len(reading.result.failed()),
-        "skipped": len(reading.result.skipped()),
+def _missing(loaded: LoadedRun) -> str:
+    undefined = sum(cell.status == "ok" and cell.value is None for *_, cell in loaded.result.cells())
+    counts = {
+        "failed": len(loaded.result.failed()),
+        "skipped": len(loaded.result.skipped()),
         "undefined": undefined,
     }
-    told = [f"{count} {status}" for status, count in found.items() if count]
-    return f", {words.listed(told)}" if told else ""
+    parts = [f"{count} {status}" for status, count in counts.items() if count]
+    return f", {listed(parts)}" if parts else ""
 
 
 def _templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("assay.report"),
-        autoescape=True,  # labels, reasons and docstrings are other people's text
+        autoescape=True,  # labels, reasons and docstrings come from users
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters.update(_filters())
+    environment.globals["zip"] = zip
     return environment
 
 
 def _filters() -> Mapping[str, Any]:
     return {
-        "num": lambda value: words.number(value).replace("-", "−"),
-        "spread": lambda cell: words.spread(cell).replace("-", "−"),
-        "seconds": words.seconds,
-        "share": words.share,
-        "counted": words.counted,
+        "num": lambda value: number(value).replace("-", "−"),
+        "spread": lambda cell: interval_text(cell).replace("-", "−"),
+        "seconds": seconds,
+        "share": percent,
+        "counted": counted,
         "prose": prose,
         "breakable": breakable,
     }
 
 
 def prose(text: str) -> Markup:
-    """A docstring: ``code`` between double backticks, paragraphs between empty lines; everything else is escaped."""
+    """A docstring as HTML: double backticks become code, empty lines separate paragraphs, all else is escaped."""
     paragraphs = [block.strip() for block in re.split(r"\n\s*\n", text) if block.strip()]
-    return Markup("").join(Markup("<p>{}</p>").format(_coded(block)) for block in paragraphs)
+    return Markup("").join(Markup("<p>{}</p>").format(_with_code(block)) for block in paragraphs)
 
 
-def _coded(text: str) -> Markup:
+def _with_code(text: str) -> Markup:
     pieces = re.split(r"``(.+?)``", text, flags=re.DOTALL)
     frames = (Markup("{}"), Markup("<code>{}</code>"))
     return Markup("").join(frames[index % 2].format(piece) for index, piece in enumerate(pieces))
 
 
 def breakable(label: str) -> Markup:
-    """A label that may be wrapped after a mark, where its column is narrow."""
+    """A label that may wrap after a mark such as ``_``, for narrow columns."""
     return Markup("<wbr>").join(re.split(r"(?<=[_(=,])", label))

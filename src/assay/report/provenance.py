@@ -1,4 +1,4 @@
-"""Where the numbers come from, and what a reader should know before trusting them."""
+"""Provenance: where the numbers come from, and warnings about them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.records import Record
-from assay.report.reading import Reading
+from assay.report.loaded_run import LoadedRun
 from assay.report.runs import runs, studies, study_of
-from assay.report.words import counted, listed, size
+from assay.report.text import counted, listed, size
 
 VERSIONS = ("assay-xai", "torch", "numpy", "captum", "scikit-learn", "python")
 
@@ -23,22 +23,22 @@ class Provenance:
     run: str
     time: str
     command: str
-    store: str  # path, relative to the report
+    store: str  # path, relative to the report's folder
     facts: Mapping[str, str]
     versions: Mapping[str, str]
     warnings: tuple[str, ...]
 
 
-def provenance(reading: Reading, folder: Path) -> Provenance:
-    run = reading.run
+def provenance(loaded: LoadedRun, folder: Path) -> Provenance:
+    run = loaded.run
     return Provenance(
         run.data["run"],
         str(run.origin.get("time", "")),
         shlex.join(str(word) for word in run.data.get("command", ())),
-        _relative(reading.store.root, folder),
-        _facts(reading),
+        _relative(loaded.store.root, folder),
+        _facts(loaded),
         {name: str(run.origin[name]) for name in VERSIONS if run.origin.get(name)},
-        tuple(_warnings(reading)),
+        tuple(_warnings(loaded)),
     )
 
 
@@ -49,9 +49,9 @@ def _relative(store: Path, folder: Path) -> str:
         return str(store.resolve())
 
 
-def _facts(reading: Reading) -> dict[str, str]:
-    machine: Mapping[str, Any] = reading.run.data.get("machine", {})
-    facts = {"host": ", ".join(_hosts(reading.records.values()))}
+def _facts(loaded: LoadedRun) -> dict[str, str]:
+    machine: Mapping[str, Any] = loaded.run.data.get("machine", {})
+    facts = {"host": ", ".join(_hosts(loaded.records.values()))}
     facts |= {name: str(machine[name]) for name in ("device", "dtype", "threads") if name in machine}
     if "memory" in machine:
         facts["memory"] = f"{size(machine['memory'])} for one model call and its inputs"
@@ -62,26 +62,28 @@ def _hosts(records: Iterable[Record]) -> list[str]:
     return sorted({str(record.origin["host"]) for record in records if record.origin.get("host")})
 
 
-def _warnings(reading: Reading) -> Iterable[str]:
+def _warnings(loaded: LoadedRun) -> Iterable[str]:
     for name in ("assay-xai", "torch"):
-        found = Counter(str(record.origin[name]) for record in reading.records.values() if record.origin.get(name))
-        if len(found) > 1:
-            mix = listed([f"{version} ({counted(count, 'record')})" for version, count in sorted(found.items())])
-            yield f"Results of different versions of {name} are mixed: {mix}."
-    halved = sum("memory_halved" in record.data for record in reading.records.values() if record.kind == "trial")
+        versions = Counter(str(record.origin[name]) for record in loaded.records.values() if record.origin.get(name))
+        if len(versions) > 1:
+            mixture = listed([f"{version} ({counted(count, 'record')})" for version, count in sorted(versions.items())])
+            yield f"Results of different versions of {name} are mixed: {mixture}."
+    if loaded.result.mixed:
+        yield loaded.result.mixed
+    halved = sum("memory_halved" in record.data for record in loaded.records.values() if record.kind == "trial")
     if halved:
         yield f"Computed in parts for lack of memory: {counted(halved, 'block')}. Equal to 1e-5, not byte for byte."
-    if damaged := reading.store.damaged():
+    if damaged := loaded.store.damaged():
         yield f"The store has {counted(damaged, 'damaged log line')}, skipped here. Run the study again."
-    yield from _others(reading)
+    yield from _other_runs(loaded)
 
 
-def _others(reading: Reading) -> Iterable[str]:
-    """Which other runs a reader could ask for."""
-    every, study = runs(reading.store), study_of(reading.run)
-    same = [run for run in every if study_of(run) == study]
-    if len(same) > 1:
-        which = "the latest" if same[-1].key == reading.run.key else "not the latest"
-        yield f"The store holds {len(same)} runs of this study; this is {which}."
-    if others := [name for name in studies(reading.store) if name != study]:
+def _other_runs(loaded: LoadedRun) -> Iterable[str]:
+    """Notes about other runs in the same store."""
+    all_runs, study = runs(loaded.store), study_of(loaded.run)
+    runs_of_study = [run for run in all_runs if study_of(run) == study]
+    if len(runs_of_study) > 1:
+        position = "the latest" if runs_of_study[-1].key == loaded.run.key else "not the latest"
+        yield f"The store holds {len(runs_of_study)} runs of this study; this is {position}."
+    if others := [name for name in studies(loaded.store) if name != study]:
         yield f"The store holds other studies too: {listed(others)}. 'assay report --study NAME' shows one."

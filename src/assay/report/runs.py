@@ -2,39 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from assay.core.errors import StoreError, suggest
-from assay.core.records import Record
+from assay.core.records import Record, printable
 from assay.store.store import Store
 
 
 def runs(store: Store) -> list[Record]:
-    """By the time they ended, by the clock of their machine."""
-    return sorted(store.records("run"), key=lambda run: (str(run.origin.get("time", "")), str(run.data["run"])))
+    """All finished runs, in the order in which they ended."""
+    return sorted(store.records("run"), key=_end)
+
+
+def _end(run: Record) -> tuple[str, int, str]:
+    """By the clock; a run into the same store counts as later than those before it even if the clock was set back."""
+    ended = str(run.origin.get("ended") or run.origin.get("time", ""))
+    return ended, int(run.origin.get("number", 0)), str(run.data["run"])
 
 
 def studies(store: Store) -> list[str]:
-    """The names of the studies that have a finished run, the latest first."""
+    """The names of the studies that have a finished run, latest first."""
     return list(dict.fromkeys(study_of(run) for run in reversed(runs(store))))
 
 
 def study_of(run: Record) -> str:
-    return str(run.data["study"]["name"])
+    return printable(str(run.data["study"]["name"]), 200)  # the store may be somebody else's
 
 
 def latest_run(store: Store, study: str | None = None) -> Record:
-    """The run that ended last, of all or of one study; StoreError where there is none."""
-    found = runs(store)
-    if not found:
+    """The run that ended last, of all studies or of one; StoreError if there is none."""
+    all_runs = runs(store)
+    if not all_runs:
         raise StoreError(f"{store.root} has no finished run: run a study into it first.")
-    wanted = [run for run in found if study in (None, study_of(run))]
-    if not wanted:
-        known = studies(store)
+    matching = [run for run in all_runs if study in (None, study_of(run))]
+    if not matching:
+        names = studies(store)
         raise StoreError(
-            f"{store.root} has no finished run of '{study}'.{suggest(str(study), known)} It has: {', '.join(known)}."
+            f"{store.root} has no finished run of '{study}'.{suggest(str(study), names)} It has: {', '.join(names)}."
         )
-    return wanted[-1]
+    return matching[-1]
 
 
 def run_named(store: Store, run_id: str) -> Record:
-    """The run with this id, whatever clocks say."""
+    """The run with this id."""
     return next(run for run in store.records("run") if run.data["run"] == run_id)
+
+
+def keys_of(run: Record) -> Iterator[str]:
+    """The keys of all records that a run refers to: samples, fits, trials, evidence, scores."""
+    data = run.data
+    for row in (*data["rows"], *data["gallery"]):
+        yield row["key"]
+    for series in data["trials"]:
+        yield from (block["trial"] for block in series["blocks"])
+        yield from (key for keys in series["evidence"].values() for key in keys)
+        if series.get("fit"):
+            yield series["fit"]

@@ -1,7 +1,7 @@
-"""How often 95 % intervals cover, on data whose truth is known: ``python -m assay.stats.coverage`` prints the table.
+"""How often 95 % intervals cover a known true score: ``python -m assay.stats.coverage`` prints the table.
 
-Every case draws seeds, then 16 samples in each. Spread is the standard deviation between seeds over that between
-samples of one seed.
+Every case draws seeds, then 16 samples in each. Spread is the standard deviation between seeds divided by the standard
+deviation between samples of one seed.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ SAMPLES = 16  # in each seed
 SEEDS = (1, 2, 3, 5, 10)
 SPREADS = (0.0, 0.3, 1.0, 3.0)
 REPLICATIONS = 2000
-RESAMPLED, RESAMPLES = 400, 200  # replications, and resamples in each, where intervals come from resamples
-CEILING = 0.98  # share of hits near the ceiling
-TENTH = 0.1  # share of samples below the ceiling, evenly between 0 and 1
+RESAMPLED, RESAMPLES = 400, 200  # replications, and resamples in each, for intervals from resamples
+CEILING = 0.98  # expected share of hits, near the ceiling of 1
+TENTH = 0.1  # share of samples below the ceiling, uniform between 0 and 1
 
 Numbers = npt.NDArray[np.float64]
 Rule = Callable[..., Interval | None]
@@ -31,7 +31,7 @@ Rule = Callable[..., Interval | None]
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Samples (seeds, samples), and what their score would be with endlessly many of them: in each seed."""
+    """Samples (seeds, samples), and the true score of each seed: its score with infinitely many samples."""
 
     samples: Numbers
     truth: Numbers
@@ -39,47 +39,47 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Population:
-    """Data to draw, and a score for each seed of it."""
+    """A distribution of data, and the score of a seed's samples."""
 
     data: str
     score: str
     draw: Callable[[int, float, np.random.Generator], Drawn]
     reduce: Reduce
-    truth: Callable[[], float]  # of the score, over endlessly many seeds
+    truth: Callable[[], float]  # the true score, over infinitely many seeds
     bounds: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
-class Covered:
-    """How many of the intervals that there are hold the truth, as shares."""
+class Coverage:
+    """The share of intervals that contain a true score."""
 
-    population: float  # the truth of endlessly many seeds
-    draw: float  # the truth of the first seed that was drawn
-    without: float  # share of cases without an interval
+    population: float  # of the true score over infinitely many seeds
+    draw: float  # of the true score of the first seed drawn
+    without: float  # share of replications without an interval
 
 
-def covered(
+def measure_coverage(
     population: Population,
     seeds: int,
     spread: float | None,
     replications: int = REPLICATIONS,
     resamples: int = RESAMPLES,
     rule: Rule = interval,
-) -> Covered:
-    """What a rule covers; with ``spread`` None, seeds draw samples only, and the rule knows it."""
+) -> Coverage:
+    """The coverage of a rule. With ``spread`` None, seeds draw samples only, and the rule is told so."""
     random, truth = np.random.default_rng([seeds, int(10 * (spread or 0))]), population.truth()
-    given, whole, own = 0, 0, 0
+    interval_count, population_hits, draw_hits = 0, 0, 0
     for _ in range(replications):
         drawn = population.draw(seeds, spread or 0.0, random)
-        rows = [Evidence({"value": row} if population.score == "mean" else {"own": row}) for row in drawn.samples]
-        found = rule(rows, population.reduce, spread is not None, population.bounds, resamples=resamples)
-        if found is None or found.low is None or found.high is None:
+        rows = [Evidence({"value": row} if population.score == "mean" else {"sample": row}) for row in drawn.samples]
+        estimate = rule(rows, population.reduce, spread is not None, population.bounds, resamples=resamples)
+        if estimate is None or estimate.low is None or estimate.high is None:
             continue
-        given += 1
-        whole += found.low <= truth <= found.high
-        own += bool(found.low <= drawn.truth[0] <= found.high)
-    least = max(given, 1)
-    return Covered(whole / least, own / least, 1 - given / replications)
+        interval_count += 1
+        population_hits += estimate.low <= truth <= estimate.high
+        draw_hits += bool(estimate.low <= drawn.truth[0] <= estimate.high)
+    count = max(interval_count, 1)
+    return Coverage(population_hits / count, draw_hits / count, 1 - interval_count / replications)
 
 
 def table(replications: int = REPLICATIONS) -> Iterator[str]:
@@ -91,21 +91,23 @@ def table(replications: int = REPLICATIONS) -> Iterator[str]:
         for spread in (*SPREADS, None):
             cells: list[str] = []
             for seeds in SEEDS:
-                found = covered(population, seeds, spread, *_effort(population, seeds, spread, replications))
-                cells += [_cell(found.draw, found.without)] if seeds == 1 else []
-                cells += [_cell(found.population, found.without)]
+                coverage = measure_coverage(
+                    population, seeds, spread, *_effort(population, seeds, spread, replications)
+                )
+                cells += [_cell(coverage.draw, coverage.without)] if seeds == 1 else []
+                cells += [_cell(coverage.population, coverage.without)]
             name = "samples only" if spread is None else f"{spread:g}"
             yield f"| {' | '.join([population.data, population.score, name, *cells])} |"
 
 
 def _effort(population: Population, seeds: int, spread: float | None, replications: int) -> tuple[int, int]:
-    """How many replications, and resamples in each: resampling takes long, and two draws never have an interval."""
+    """Replications, and resamples in each: fewer where resampling is slow or two draws never have an interval."""
     resampled = population.score != "mean" and seeds <= 2
     return min(replications, RESAMPLED) if resampled or (seeds == 2 and spread is not None) else replications, RESAMPLES
 
 
 def _cell(share: float, without: float) -> str:
-    """A share, and in brackets how many cases have no interval."""
+    """A share, and in brackets the share of replications without an interval."""
     if without == 1:
         return "none"
     return f"{share:.3f}" + (f" ({without:.0%} none)" if without >= 0.005 else "")
@@ -127,40 +129,40 @@ def _skewed(seeds: int, spread: float, random: np.random.Generator) -> Drawn:
 
 
 def _shares(mean: float, seeds: int, spread: float, random: np.random.Generator) -> Numbers:
-    """A share for each seed, of a beta distribution: so far apart that hits and misses have the spread."""
+    """A share per seed, from a beta distribution whose variance gives hits and misses the spread."""
     return random.beta(mean / spread**2, (1 - mean) / spread**2, seeds) if spread else np.full(seeds, mean)
 
 
 def _near_ceiling(seeds: int, spread: float, random: np.random.Generator) -> Drawn:
-    """Hits and misses."""
+    """Hits and misses, most of them hits."""
     share = _shares(CEILING, seeds, spread, random)
     return Drawn((random.random((seeds, SAMPLES)) < share[:, None]).astype(np.float64), share)
 
 
-def _partly(seeds: int, spread: float, random: np.random.Generator) -> Drawn:
-    """Most samples at 1, the others anywhere below."""
+def _tenth_below(seeds: int, spread: float, random: np.random.Generator) -> Drawn:
+    """Most samples at 1, the others uniform below."""
     share = _shares(TENTH, seeds, spread, random)
     below = random.random((seeds, SAMPLES)) < share[:, None]
     return Drawn(np.where(below, random.random((seeds, SAMPLES)), 1.0), 1 - share / 2)
 
 
 def _median(evidence: Evidence) -> Score:
-    ordered = np.sort(evidence["own"]).astype(np.float64)
+    ordered = np.sort(evidence["sample"]).astype(np.float64)
     return Score(float(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2, len(ordered), len(ordered))
 
 
 def _accuracy(evidence: Evidence) -> Score:
-    return Score(float(evidence["own"].mean()), len(evidence), len(evidence))
+    return Score(float(evidence["sample"].mean()), len(evidence), len(evidence))
 
 
 @cache
 def _skewed_median() -> float:
-    """The median of 16 skewed samples, on average; as many sets as leave it an error of 0.0005."""
+    """The expected median of 16 skewed samples, to an error of 0.0005."""
     sets = _log_normal((200_000, SAMPLES), np.random.default_rng(0))
     return float(np.median(sets, axis=1).mean())
 
 
-def _median_of(drawn: Drawn, centre: float) -> Drawn:
+def _with_centre(drawn: Drawn, centre: float) -> Drawn:
     return Drawn(drawn.samples, drawn.truth + centre)
 
 
@@ -169,9 +171,13 @@ POPULATIONS = (
     Population("normal", "median", _normal, _median, lambda: 0.0),
     Population("skewed", "mean", _skewed, mean_score, lambda: 0.0),
     Population(
-        "skewed", "median", lambda *given: _median_of(_skewed(*given), _skewed_median()), _median, _skewed_median
+        "skewed",
+        "median",
+        lambda *arguments: _with_centre(_skewed(*arguments), _skewed_median()),
+        _median,
+        _skewed_median,
     ),
-    Population("a tenth below the ceiling", "mean", _partly, mean_score, lambda: 1 - TENTH / 2, (0.0, 1.0)),
+    Population("a tenth below the ceiling", "mean", _tenth_below, mean_score, lambda: 1 - TENTH / 2, (0.0, 1.0)),
     Population("near the ceiling", "mean", _near_ceiling, mean_score, lambda: CEILING, (0.0, 1.0)),
     Population("near the ceiling", "accuracy", _near_ceiling, _accuracy, lambda: CEILING, (0.0, 1.0)),
 )

@@ -1,11 +1,11 @@
 """The faithfulness test (AttributionLab, eq. 2), with signs and uncertainty (ours).
 
-A method is refuted when a measurement falls below its floor in some environment. Passing proves nothing more than that:
+A method is refuted when a measurement falls below its floor in an environment. Passing the test proves nothing more, so
 the verdict is "refuted by X", "undecided" or "not refuted", never "faithful".
 
-An environment refutes where the whole interval lies below the floor; where all lie above, nothing is refuted; else the
-test is undecided. Where there is no interval to go by (fewer than three draws of the model), and by the paper's rule
-(``point``), the value decides, and the verdict says so.
+An environment refutes a method if the whole interval lies below the floor. If all intervals lie above their floors, the
+method is not refuted. Otherwise the test is undecided. Without an interval (fewer than three draws of the model), and
+by the paper's rule (``point``), the value decides, and the verdict says so.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from assay.stats.ranks import ROUNDING
 
 @dataclass(frozen=True)
 class Measured:
-    """What a check found in one environment."""
+    """The value of one check in one environment."""
 
     environment: str
     check: Check
     value: float
     low: float | None = None
     high: float | None = None
-    basis: str = ""  # of the interval, as in stats/intervals.py
+    basis: str = ""  # what the interval is over, as in stats/intervals.py
     per_seed: tuple[float | None, ...] = ()
     rule: Rule = "interval"
 
     @property
     def by_value(self) -> bool:
-        """Whether the value alone decides though it is uncertain."""
+        """Whether the value alone decides, although it is uncertain."""
         return self.rule == "point" or self.basis not in ("seeds", "samples", "equal")
 
     @property
@@ -47,15 +47,17 @@ class Measured:
 
     @property
     def draws_below(self) -> tuple[int, int]:
-        """In how many draws the value is below the floor, and of how many."""
-        known = [value for value in self.per_seed if value is not None]
-        return sum(_below(value, self.check.floor) for value in known), len(known)
+        """The number of draws with a value below the floor, and the number of draws with a value."""
+        values = [value for value in self.per_seed if value is not None]
+        return sum(_below(value, self.check.floor) for value in values), len(values)
 
     def __str__(self) -> str:
         below, draws = self.draws_below
-        span = "" if self.by_value or self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
+        interval = (
+            "" if self.by_value or self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
+        )
         share = f", below in {below} of {draws} draws" if draws > 1 else ""
-        return f"{self.check.metric} {self.value:.3f}{span}{share}"
+        return f"{self.check.metric} {self.value:.3f}{interval}{share}"
 
 
 @dataclass(frozen=True)
@@ -64,27 +66,32 @@ class Verdict:
 
     method: str
     gamma: float
-    found: tuple[Measured, ...]  # what is undefined, skipped or failed tests nothing
-    positive_only: bool = False  # judged on positive truth alone: the method has no negative values by design
+    measured: tuple[Measured, ...]  # without checks that are undefined, skipped or failed
+    positive_only: bool = False  # judged on positive truth only: by design, the method has no negative values
 
     @property
     def outcome(self) -> str:
         """refuted, undecided, not refuted or not tested."""
-        if not self.found:
+        if not self.measured:
             return "not tested"
         if self.refuting:
             return "refuted"
-        return "undecided" if self.open else "not refuted"
+        return "undecided" if self.undecided else "not refuted"
 
     @property
     def refuting(self) -> tuple[Measured, ...]:
-        """Those far below their floor first."""
-        below = [one for one in self.found if one.outcome == "below"]
-        return tuple(sorted(below, key=lambda one: (one.value - one.check.floor, one.value, one.environment)))
+        """Measurements below their floor, the furthest below first."""
+        below = [measured for measured in self.measured if measured.outcome == "below"]
+        return tuple(
+            sorted(
+                below,
+                key=lambda measured: (measured.value - measured.check.floor, measured.value, measured.environment),
+            )
+        )
 
     @property
-    def open(self) -> tuple[Measured, ...]:
-        return tuple(one for one in self.found if one.outcome == "open")
+    def undecided(self) -> tuple[Measured, ...]:
+        return tuple(measured for measured in self.measured if measured.outcome == "open")
 
     @property
     def refuted(self) -> bool:
@@ -92,38 +99,42 @@ class Verdict:
 
     @property
     def refuted_by(self) -> tuple[str, ...]:
-        """Environments, worst first."""
-        return tuple(dict.fromkeys(one.environment for one in self.refuting))
+        """Refuting environments, worst first."""
+        return tuple(dict.fromkeys(measured.environment for measured in self.refuting))
 
     @property
     def tested_in(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(one.environment for one in self.found))
+        return tuple(dict.fromkeys(measured.environment for measured in self.measured))
 
     @property
     def by_value(self) -> bool:
-        """Whether somewhere the value alone decides though it is uncertain."""
-        return any(one.by_value for one in self.found)
+        """Whether the value alone decides in at least one check, although it is uncertain."""
+        return any(measured.by_value for measured in self.measured)
 
     @property
     def label(self) -> str:
-        """How the method was judged, where that is not by all of the truth."""
+        """How the method was judged, unless by the whole truth."""
         return "on positive truth: it has no negative values by design" if self.positive_only else ""
 
     def __str__(self) -> str:
-        return self._told(len(self.found))
+        return self._text(len(self.measured))
 
     def brief(self) -> str:
-        """The same with the worst check of each environment alone."""
-        return self._told(1)
+        """The verdict with only the worst check of each environment."""
+        return self._text(1)
 
-    def _told(self, most: int) -> str:
-        reasons = {"refuted": self.refuting, "undecided": self.open}.get(self.outcome, ())
-        places: dict[str, list[str]] = {}
-        for one in reasons:
-            places.setdefault(one.environment, []).append(str(one))
-        told = "; ".join(f"{place} ({_listed(checks, most)})" for place, checks in places.items())
-        words = {"refuted": f"refuted by {told}", "undecided": f"undecided: {told}"}.get(self.outcome, self.outcome)
-        return f"{words} ({self.label})" if self.label else words
+    def _text(self, most: int) -> str:
+        reasons = {"refuted": self.refuting, "undecided": self.undecided}.get(self.outcome, ())
+        checks_by_environment: dict[str, list[str]] = {}
+        for measured in reasons:
+            checks_by_environment.setdefault(measured.environment, []).append(str(measured))
+        reasons_text = "; ".join(
+            f"{environment} ({_listed(checks, most)})" for environment, checks in checks_by_environment.items()
+        )
+        text = {"refuted": f"refuted by {reasons_text}", "undecided": f"undecided: {reasons_text}"}.get(
+            self.outcome, self.outcome
+        )
+        return f"{text} ({self.label})" if self.label else text
 
 
 def _listed(checks: Sequence[str], most: int) -> str:
@@ -132,7 +143,7 @@ def _listed(checks: Sequence[str], most: int) -> str:
 
 
 def checks_for(checks: Sequence[Check], positive_only: bool) -> tuple[Check, ...]:
-    """What a method is held to: one without negative values by design is judged on positive truth."""
+    """The checks for a method: one without negative values by design is judged on positive truth."""
     positive = tuple(check for check in checks if check.sign == "positive")
     return positive if positive_only and positive else tuple(checks)
 

@@ -1,4 +1,4 @@
-"""Two maps judged by one metric on the same samples: which of them is better, and is it more than chance?"""
+"""Two maps judged by one metric on the same samples: the difference of their scores, with its interval."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from assay.core.evidence import Evidence, Reduce, mean_score
+from assay.stats.ranks import rounded_differences
 
 RESAMPLES = 2000
-ROUNDING = 1e-6  # relative to the largest value: differences below this are none
 
 
 @dataclass(frozen=True)
@@ -25,40 +25,40 @@ class Paired:
 
 
 def paired(left: Evidence, right: Evidence, reduce: Reduce = mean_score, level: float = 0.95) -> Paired | None:
-    """The difference between two maps of the same samples; None where fewer than two samples define both.
+    """The difference between two maps of the same samples; None if fewer than two samples define both.
 
-    Where a sample has a value, t over the samples' differences; of a set-level metric, the percentiles of a bootstrap
-    that draws the same samples for both.
+    The interval is Student's t over the samples' differences. For a set-level metric it is the percentiles of a
+    bootstrap that draws the same samples for both.
     """
     both = np.flatnonzero(left.defined & right.defined)
     if len(both) < 2:
         return None
-    one, other = left.take(both), right.take(both)
-    if "value" in one.rows:
-        return _by_t(one["value"].astype(np.float64), other["value"].astype(np.float64), level)
-    return _by_bootstrap(one, other, reduce, level)
+    left_both, right_both = left.take(both), right.take(both)
+    if "value" in left_both.rows:
+        return student_difference(left_both["value"].astype(np.float64), right_both["value"].astype(np.float64), level)
+    return _by_bootstrap(left_both, right_both, reduce, level)
 
 
-def _by_t(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64], level: float) -> Paired:
-    found = left - right
-    found[np.abs(found) <= ROUNDING * max(np.abs(left).max(), np.abs(right).max())] = 0.0
-    mean, count = float(found.mean()), len(found)
-    half = float(student.ppf((1 + level) / 2, count - 1) * found.std(ddof=1) / np.sqrt(count))
+def student_difference(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64], level: float = 0.95) -> Paired:
+    """The mean difference of paired values, two or more, with Student's t."""
+    differences = rounded_differences(left, right)
+    mean, count = float(differences.mean()), len(differences)
+    half = float(stdtrit(count - 1, (1 + level) / 2) * differences.std(ddof=1) / np.sqrt(count))
     return Paired(mean, mean - half, mean + half, count)
 
 
 def _by_bootstrap(left: Evidence, right: Evidence, reduce: Reduce, level: float) -> Paired | None:
     rng = np.random.default_rng(0)
-    whole = _difference(left, right, reduce)
+    difference = _difference(left, right, reduce)
     draws = [rng.integers(len(left), size=len(left)) for _ in range(RESAMPLES)]
-    found = [_difference(left.take(rows), right.take(rows), reduce) for rows in draws]
-    known = np.array([value for value in found if value is not None])
-    if whole is None or not len(known):
+    differences = [_difference(left.take(rows), right.take(rows), reduce) for rows in draws]
+    defined = np.array([value for value in differences if value is not None])
+    if difference is None or not len(defined):
         return None
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
-    return Paired(whole, float(low), float(high), len(left))
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return Paired(difference, float(low), float(high), len(left))
 
 
 def _difference(left: Evidence, right: Evidence, reduce: Reduce) -> float | None:
-    one, other = reduce(left).value, reduce(right).value
-    return None if one is None or other is None else one - other
+    left_value, right_value = reduce(left).value, reduce(right).value
+    return None if left_value is None or right_value is None else left_value - right_value

@@ -1,29 +1,41 @@
-"""Files that are there whole, or not at all, or damaged and set aside."""
+"""Writing files atomically, and renaming damaged ones."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from assay.store.faults import fault
+from assay.store.fault_points import fault
 
 _PARTIAL = ".partial-"
 _DAMAGED = ".damaged-"
 
 
+Step = Callable[[int, int], None]  # called with how much of a long task is done, and how much there is
+
+
+def no_step(done: int, total: int) -> None:
+    """For callers that show no progress."""
+
+
 def is_partial(path: Path) -> bool:
-    """Is this the temporary file of a write, either under way or killed?"""
+    """Whether this is the temporary file of a write, running or killed."""
     return _PARTIAL in path.name
 
 
-def place(path: Path, data: bytes, *, sync: bool = True, point: str = "") -> None:
-    """Write a file so that a reader sees all of it or what was there before; ``point`` names the fault halfway.
+def is_waste(path: Path) -> bool:
+    """Whether this is a temporary or a damaged file."""
+    return is_partial(path) or _DAMAGED in path.name
 
-    Without ``sync`` that holds for a killed process; after a power cut the file may be there cut short or empty.
+
+def write_atomically(path: Path, data: bytes, *, sync: bool = True, point: str = "") -> None:
+    """Write a file so that readers see the whole new content or the old state. ``point`` names the fault point halfway.
+
+    Without ``sync`` this holds if the process is killed; after a power cut the file may be truncated or empty.
     """
     partial = f"{path}{_PARTIAL}{secrets.token_hex(8)}"
     try:
@@ -34,15 +46,16 @@ def place(path: Path, data: bytes, *, sync: bool = True, point: str = "") -> Non
             os.unlink(partial)
         raise
     if sync:
+        fault("file.renamed")
         sync_folder(path.parent)
 
 
 def _write(path: str, data: bytes, sync: bool, point: str) -> None:
-    handle = _new(path)
+    handle = _create(path)
     try:
         fault(point, lambda: os.write(handle, data[: len(data) // 2]))
         rest = memoryview(data)
-        while rest:  # one write may take only a part, at most 2 GiB on Linux
+        while rest:  # one call may write only a part, at most 2 GiB on Linux
             rest = rest[os.write(handle, rest) :]
         if sync:
             os.fsync(handle)
@@ -50,23 +63,23 @@ def _write(path: str, data: bytes, sync: bool, point: str) -> None:
         os.close(handle)
 
 
-def _new(path: str) -> int:
+def _create(path: str) -> int:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
         return os.open(path, flags, 0o666)
-    except FileNotFoundError:  # asking for the folder each time would cost as much as the file
+    except FileNotFoundError:  # checking for the folder each time would cost as much as writing the file
         os.makedirs(os.path.dirname(path), exist_ok=True)
         return os.open(path, flags, 0o666)
 
 
 def set_aside(path: Path) -> None:
-    """Give a damaged file a name that nobody reads; where the folder cannot be written, it stays as it is."""
+    """Rename a damaged file so that it is not read again; in a read-only folder it stays as it is."""
     with suppress(OSError):
         path.rename(f"{path}{_DAMAGED}{secrets.token_hex(8)}")
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a power cut."""
+    """Force a folder's file names to disk, so that they survive a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -75,8 +88,8 @@ def sync_folder(folder: Path) -> None:
 
 
 def sweep(paths: Iterable[Path], older: float) -> int:
-    """Remove temporary files and damaged ones, not touched for ``older`` seconds; how many were removed."""
-    stale = [path for path in paths if (is_partial(path) or _DAMAGED in path.name) and _age(path) >= older]
+    """Remove temporary and damaged files that are older than ``older`` seconds; returns their number."""
+    stale = [path for path in paths if is_waste(path) and _age(path) >= older]
     for path in stale:
         path.unlink(missing_ok=True)
     return len(stale)
@@ -85,5 +98,5 @@ def sweep(paths: Iterable[Path], older: float) -> int:
 def _age(path: Path) -> float:
     try:
         return time.time() - path.stat().st_mtime
-    except FileNotFoundError:  # its writer finished in the meantime
+    except FileNotFoundError:  # the writer has finished and renamed it
         return -1.0

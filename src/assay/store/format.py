@@ -1,4 +1,4 @@
-"""Is this folder a store, and one that we can read?"""
+"""Whether a folder is a store, and of a format that this version reads."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from pathlib import Path
 
 from assay.core.errors import StoreError
 from assay.core.records import canonical
-from assay.store.files import is_partial, place
+from assay.store.files import is_partial, write_atomically
 
-FORMAT = 1
+FORMAT = 2  # of format 1, some runs list other things than reports read, and none says that it is running
 NAME = "store.json"
 
 
 def is_store(root: Path) -> bool:
-    """True for a store, False for an empty or missing folder; an error for anything else."""
+    """True for a store, False for an empty or missing folder; StoreError for anything else."""
     if root.exists() and not root.is_dir():
         raise StoreError(f"{root} is a file; a store is a folder")
-    names = {path.name for path in root.glob("*") if not is_partial(path)}  # partial: of a killed ``make_store``
+    names = {
+        path.name for path in root.glob("*") if not is_partial(path)
+    }  # a killed ``make_store`` leaves partial files
     if names and NAME not in names:
         raise StoreError(f"{root} is not a store: it holds other files and no {NAME}; use an empty folder")
     if names:
@@ -27,20 +29,24 @@ def is_store(root: Path) -> bool:
 
 def make_store(root: Path, *, sync: bool = True) -> None:
     """Turn an empty or missing folder into a store."""
-    place(root / NAME, canonical({"format": FORMAT}).encode() + b"\n", sync=sync)
+    write_atomically(root / NAME, canonical({"format": FORMAT}).encode() + b"\n", sync=sync)
 
 
 def _check(root: Path) -> None:
-    found = _read(root / NAME)
-    if found is None:
+    version = _read_version(root / NAME)
+    if version is None:
         raise StoreError(f"{root / NAME} does not describe a store: {canonical({'format': FORMAT})} is expected")
-    if found > FORMAT:
-        raise StoreError(f"{root} has store format {found}, but this assay reads only up to {FORMAT}: upgrade assay")
+    if version > FORMAT:
+        raise StoreError(f"{root} was made by a newer assay (store format {version}, not {FORMAT}): upgrade assay")
+    if version < FORMAT:
+        raise StoreError(
+            f"{root} was made by an older assay (store format {version}, not {FORMAT}): run the study into a new folder"
+        )
 
 
-def _read(path: Path) -> int | None:
+def _read_version(path: Path) -> int | None:
     try:
-        found = json.loads(path.read_bytes())["format"]
+        version = json.loads(path.read_bytes())["format"]
     except (ValueError, TypeError, KeyError):
         return None
-    return found if type(found) is int and found >= 1 else None
+    return version if type(version) is int and version >= 1 else None

@@ -1,11 +1,11 @@
 """A run's log: one checksummed line per record, appended and never changed.
 
-A line is 16 hexadecimal characters of the sha256 of a JSON text, a space, the text, a newline. A process killed in
-the middle of a line leaves a torn last line: it has no newline and does not count. A complete line that does not
-match its checksum is damaged: readers skip and count it, ``problems`` names it.
+A line is 16 hexadecimal characters of the sha256 of a JSON text, a space, the text, a newline. A process that is killed
+while it writes leaves an incomplete last line, which has no newline and is ignored. A complete line that does not match
+its checksum is damaged: readers skip and count it, and ``problems`` lists it.
 
 A killed process loses no line that was appended. The file is forced to disk at most once a second and when it is
-closed: a power cut loses the lines of less than a second before the last one, and what it tears is no record.
+closed. So a power cut loses the lines of less than a second before the last one. A line that it damages is no record.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from assay.core.errors import StoreError
-from assay.core.records import Record, canonical
-from assay.store.faults import fault
+from assay.core.records import Record, Status, canonical
+from assay.store.fault_points import fault
 from assay.store.files import sync_folder
 
-_SYNC_EVERY = 1.0  # seconds; forcing each line to disk would cost more than many a block
+_SYNC_EVERY = 1.0  # seconds; forcing each line to disk would take longer than computing many blocks
 
 
 class Line(NamedTuple):
     """A complete line of a log; ``record`` is None when it is damaged."""
 
-    at: int
+    start: int
     raw: bytes
     record: Record | None
 
     @property
     def end(self) -> int:
-        return self.at + len(self.raw)
+        return self.start + len(self.raw)
 
 
 class Reading(NamedTuple):
-    """The sound records of a log, the offset after its last complete line, and the count of damaged lines."""
+    """The undamaged records of a log, the offset after its last complete line, and the count of damaged lines."""
 
     records: list[Record]
     offset: int
@@ -48,7 +48,7 @@ class Reading(NamedTuple):
 
 
 class Log:
-    """The only writer of a log that did not exist before: two runs never share one."""
+    """The only writer of a new log. Two runs never share a log."""
 
     def __init__(self, path: Path, *, sync: bool = True) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,26 +65,32 @@ class Log:
             sync_folder(path.parent)
 
     def append(self, record: Record) -> tuple[int, bytes]:
-        """Add a record; when this returns, no crash of the process loses it. Its offset and its line."""
+        """Add a record; returns its offset and its line. From then on, no crash of the process loses it."""
         raw = encode(record)
         return self._write(raw), raw
 
+    def flush(self) -> None:
+        """Force the lines to disk. On a network file system, other machines may not see them before."""
+        if self.sync and self._handle >= 0:
+            os.fsync(self._handle)
+
     def close(self) -> None:
-        """Force what is left to disk and let go of the file."""
+        """Force the last lines to disk and close the file."""
         self._finalize()
-        self._handle = -1  # the number may soon be another file's
+        self._handle = -1  # the system may reuse the number for another file
 
     def _write(self, raw: bytes) -> int:
-        at = self.size
+        start = self.size
         fault("record.partial", lambda: os.write(self._handle, raw[: len(raw) // 2]))
         if os.write(self._handle, raw) != len(raw):
-            os.ftruncate(self._handle, at)  # or the next line would be glued to this torn one
+            os.ftruncate(self._handle, start)  # or the next line would be joined to this incomplete one
             raise StoreError(f"{self.path} cannot grow: is the disk full?")
+        fault("record.written")
         self.size += len(raw)
         if self.sync and time.monotonic() - self._synced >= _SYNC_EVERY:
             os.fsync(self._handle)
             self._synced = time.monotonic()
-        return at
+        return start
 
 
 def _close(handle: int, sync: bool) -> None:
@@ -103,28 +109,41 @@ def encode(record: Record) -> bytes:
         text = canonical(record.to_json())
     except (TypeError, ValueError) as error:
         raise StoreError(f"{record.kind} {record.key} is not plain data without NaN or infinity: {error}") from error
-    data = text.encode("utf-8", "surrogatepass")  # a traceback may quote what is not valid text
+    data = text.encode("utf-8", "surrogatepass")  # a traceback may quote invalid Unicode
     return _checksum(data) + data + b"\n"
 
 
 def decode(raw: bytes) -> Record | None:
     """The record of a line; None when the line is damaged."""
-    if not fits(raw):
+    if not matches_checksum(raw):
         return None
     try:
         record = Record.from_json(json.loads(raw[17:-1].decode("utf-8", "surrogatepass")))
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return None
-    return record if _is_key(record.key) else None
+    return record if _is_sound(record) else None
 
 
-def fits(raw: bytes) -> bool:
-    """Does a line match its checksum?"""
+def matches_checksum(raw: bytes) -> bool:
+    """Whether a line matches its checksum."""
     return raw.startswith(_checksum(raw[17:-1])) and raw.endswith(b"\n")
 
 
 def _checksum(text: bytes) -> bytes:
     return hashlib.sha256(text).hexdigest()[:16].encode() + b" "
+
+
+def _is_sound(record: Record) -> bool:
+    mappings = (record.data, record.cost, record.origin)
+    return (
+        _is_key(record.key)
+        and _is_key(record.kind)
+        and record.status in get_args(Status)
+        and (record.arrays == "" or _is_key(record.arrays))
+        and isinstance(record.reason, str)
+        and isinstance(record.traceback, str)
+        and all(isinstance(mapping, dict) for mapping in mappings)
+    )
 
 
 def _is_key(key: object) -> bool:
@@ -142,17 +161,27 @@ def lines(path: Path, offset: int = 0) -> Iterator[Line]:
             offset += len(raw)
 
 
+def starts_line(path: Path, offset: int) -> bool:
+    """Whether a line starts at ``offset``, or will."""
+    with path.open("rb") as file:
+        file.seek(max(0, offset - 1))
+        return offset == 0 or file.read(1) == b"\n"
+
+
 def read(path: Path, offset: int = 0) -> Reading:
-    """What a log holds from ``offset``; pass on the offset returned to read only what is new."""
-    found = list(lines(path, offset))
-    records = [line.record for line in found if line.record is not None]
-    return Reading(records, found[-1].end if found else offset, len(found) - len(records))
+    """The content of a log from ``offset``. Pass the returned offset to the next call to read only new lines."""
+    new_lines = list(lines(path, offset))
+    records = [line.record for line in new_lines if line.record is not None]
+    return Reading(records, new_lines[-1].end if new_lines else offset, len(new_lines) - len(records))
 
 
-def problems(path: Path) -> list[str]:
-    """Each damaged line of a log as a sentence."""
-    numbered = enumerate(lines(path), start=1)
-    return [f"{path} line {n} is damaged: its checksum does not fit" for n, line in numbered if line.record is None]
+def problems(path: Path) -> dict[int, str]:
+    """A sentence for each damaged line of a log, by the position at which the line starts."""
+    return {
+        line.start: f"{path} line {number} is damaged: its checksum does not fit"
+        for number, line in enumerate(lines(path), start=1)
+        if line.record is None
+    }
 
 
 def logs(folder: Path) -> dict[str, Path]:

@@ -1,4 +1,4 @@
-"""A store without a folder: what it holds is gone with the process. For notebooks."""
+"""A store in memory, for notebooks: its content ends with the process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from assay.core.records import Record
-from assay.store.artifacts import Array
+from assay.store.arrays import Array
 
 
 class MemoryStore:
@@ -21,12 +21,12 @@ class MemoryStore:
         """The record that counts for a key."""
         return self._records.get(key)
 
-    def known(self, keys: Iterable[str]) -> dict[str, Record]:
+    def answers(self, keys: Iterable[str]) -> dict[str, Record]:
         """The answers, ok or skipped, to those keys that have one."""
         return {key: self._records[key] for key in keys if self.has(key)}
 
-    def has(self, key: str, sound: bool = False) -> bool:
-        """Is there an answer, ok or skipped? Arrays in memory are always sound."""
+    def has(self, key: str, intact: bool = False) -> bool:
+        """Whether there is an answer, ok or skipped. Arrays in memory are always intact."""
         return key in self._records and self._records[key].status != "failed"
 
     def records(self, kind: str | None = None) -> list[Record]:
@@ -34,15 +34,15 @@ class MemoryStore:
         return [record for record in self._records.values() if kind in (None, record.kind)]
 
     def load(self, record: Record) -> dict[str, Array]:
-        """The arrays of a record, as copies: nobody can change what is kept."""
+        """Copies of the arrays of a record, so that callers cannot change the stored ones."""
         return {name: array.copy() for name, array in self._arrays[int(record.arrays)].items()} if record.arrays else {}
 
     def put(self, record: Record) -> None:
-        """Keep a record; a failure never replaces an answer."""
+        """Store a record; a failure never replaces an answer."""
         if record.status != "failed" or not self.has(record.key):
             self._records[record.key] = record
 
     def save(self, arrays: Mapping[str, Array]) -> str:
-        """Keep copies of arrays, laid out as a folder gives them back: the last bits of sums depend on it."""
+        """Store copies of arrays in C order, as a folder returns them: the last bits of sums depend on the layout."""
         self._arrays.append({name: np.array(array, order="C") for name, array in arrays.items()})
         return str(len(self._arrays) - 1)

@@ -1,7 +1,7 @@
-"""Put the content of one store into another.
+"""Copy the content of one store into another.
 
-Logs only ever grow at the end, so of two logs with one name the shorter is the beginning of the longer, and the
-longer one has it all.
+Logs only grow at the end. So of two logs with the same name, the shorter is the beginning of the longer, and the longer
+one contains all records.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.core.errors import StoreError
-from assay.store.artifacts import Arrays
-from assay.store.files import place
+from assay.store.arrays import Arrays
+from assay.store.files import Step, no_step, write_atomically
 from assay.store.log import logs
 
 
-def merge_arrays(source: Arrays, target: Arrays) -> list[str]:
-    """Copy arrays that are missing; a sentence for each that is damaged in the source and so was not copied."""
-    problems = []
-    for digest in source.digests():
+def merge_arrays(source: Arrays, target: Arrays, step: Step = no_step) -> list[str]:
+    """Copy the arrays that the target lacks; returns a sentence for each that is damaged, which is not copied."""
+    problems, digests = [], list(source.digests())
+    for number, digest in enumerate(digests):
+        step(number, len(digests))
         try:
             if not target.has(digest):
                 target.put_bytes(source.get_bytes(digest))
@@ -27,26 +28,26 @@ def merge_arrays(source: Arrays, target: Arrays) -> list[str]:
 
 
 def longer_logs(source: Path, target: Path) -> dict[Path, bytes]:
-    """What to write where so that the target has all of the source's logs. Writes nothing."""
+    """New contents of the target's logs, by path, so that it has all of the source's. Writes nothing."""
     return {
         target / path.name: data
         for path in logs(source).values()
-        if (data := _gain(path, target / path.name)) is not None
+        if (data := _longer_content(path, target / path.name)) is not None
     }
 
 
-def _gain(source: Path, target: Path) -> bytes | None:
-    theirs = source.read_bytes()
-    ours = target.read_bytes() if target.exists() else b""
-    if not (theirs.startswith(ours) or ours.startswith(theirs)):
+def _longer_content(source: Path, target: Path) -> bytes | None:
+    source_log = source.read_bytes()
+    target_log = target.read_bytes() if target.exists() else b""
+    if not (source_log.startswith(target_log) or target_log.startswith(source_log)):
         raise StoreError(
             f"{source} and {target} are the log of the same run but differ: one is damaged. "
             "Verify both stores, delete the damaged log, merge again"
         )
-    return theirs if len(theirs) > len(ours) or not target.exists() else None
+    return source_log if len(source_log) > len(target_log) or not target.exists() else None
 
 
 def merge_logs(changes: dict[Path, bytes], *, sync: bool) -> None:
-    """Write what ``longer_logs`` found."""
+    """Write the logs that ``longer_logs`` returned."""
     for path, data in changes.items():
-        place(path, data, sync=sync)
+        write_atomically(path, data, sync=sync)

@@ -1,4 +1,4 @@
-"""What an engine asks of a store, be it a folder (store.py) or memory (memory.py)."""
+"""What an executor needs of a store, in a folder (store.py) or in memory (memory.py)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from assay.core.records import Record
-from assay.store.artifacts import Array
+from assay.store.arrays import Array
 
 
 class Records(Protocol):
@@ -14,11 +14,11 @@ class Records(Protocol):
 
     def get(self, key: str) -> Record | None: ...
 
-    def known(self, keys: Iterable[str]) -> Mapping[str, Record]:
+    def answers(self, keys: Iterable[str]) -> Mapping[str, Record]:
         """The answers, ok or skipped, to those keys that have one with its arrays in place."""
 
-    def has(self, key: str, sound: bool = False) -> bool:
-        """Is there such an answer? ``sound`` also reads and checks its arrays."""
+    def has(self, key: str, intact: bool = False) -> bool:
+        """Whether there is such an answer; with ``intact``, its arrays are also read and checked."""
 
     def records(self, kind: str | None = None) -> list[Record]: ...
 

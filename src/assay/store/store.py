@@ -1,14 +1,15 @@
-"""A store: everything that is known, in one folder.
+"""A store: all records and arrays, in one folder.
 
 ``store.json``       the format
 ``logs/``            one log per run: the records
-``arrays/``          arrays under the digest of their content
+``arrays/``          arrays, named by the digest of their content
 ``index.sqlite``     made from the logs, can be deleted
+``running/``         one file per run that is writing now (store/running.py)
 
-Only the process that runs a study puts records; its workers only save arrays. An array is in place before the record
-that names it, so a process killed anywhere leaves a store without that record and never a record without its array.
-After a power cut, records of the last second are gone (store/log.py), and arrays may be missing or torn. A record whose
-array is missing or does not fit its digest is no answer: it is computed again, and nothing is read from it.
+Only the process that runs a study puts records; its workers only save arrays. An array is saved before the record that
+names it. So a killed process may leave an array without its record, but never a record without its array. After a power
+cut, records of the last second are lost (store/log.py), and arrays may be missing or damaged. A record whose array is
+missing or does not match its digest is no answer: it is not read, and its artifact is computed again.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from typing import Any
 
 from assay.core.errors import StoreError
 from assay.core.records import Record
-from assay.store.answers import Answers, Kept
-from assay.store.artifacts import Array, Arrays
-from assay.store.files import sweep
+from assay.store.arrays import Array, Arrays
+from assay.store.damage import find_damage
+from assay.store.files import Step, no_step, sweep
 from assay.store.format import is_store, make_store
 from assay.store.index import Index
-from assay.store.ingest import Entry
-from assay.store.log import Log, logs, problems
+from assay.store.index_rows import Entry
+from assay.store.lazy_records import LazyRecords, RecordLine
+from assay.store.log import Log
 from assay.store.merge import longer_logs, merge_arrays, merge_logs
 
 _rank = attrgetter("rank")
@@ -46,10 +48,10 @@ class Store:
 
     def __init__(self, root: str | Path, *, sync: bool = True) -> None:
         self.root = Path(root)
-        self.sync = sync  # False leaves it to the system when records reach the disk: a power cut may cost more of them
+        self.sync = sync  # False: the system decides when records reach the disk, and a power cut may lose more of them
         self.arrays = Arrays(self.root / "arrays")
         self._log: Log | None = None
-        self._fresh: dict[str, Entry] = {}  # put since the last refresh
+        self._unindexed: dict[str, Entry] = {}  # put since the last refresh
 
     @classmethod
     def open(cls, path: str | Path, create: bool = True, *, sync: bool = True) -> Store:
@@ -68,41 +70,50 @@ class Store:
     def _logs(self) -> Path:
         return self.root / "logs"
 
-    # Reading: this process's records at once, those of other processes after ``refresh``.
+    # Reading. This process's records are visible at once, those of other processes after ``refresh``.
 
     def get(self, key: str) -> Record | None:
         """The record that counts for a key."""
-        found = [entry for entry in (self._fresh.get(key), self.index.get(key)) if entry]
-        return max(found, key=_rank).record if found else None
+        entries = [entry for entry in (self._unindexed.get(key), self.index.get(key)) if entry]
+        return max(entries, key=_rank).record if entries else None
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Record]:
         """The records of those keys that have one."""
-        self._settle()
+        self._index_new_records()
         return {key: entry.record for key, entry in self.index.get_many(keys).items()}
 
-    def known(self, keys: Iterable[str]) -> Answers:
+    def answers(self, keys: Iterable[str]) -> LazyRecords:
         """The answers, ok or skipped, to those keys that have one with its arrays in place. Made for many keys."""
-        self._settle()
-        kept = {key: entry.kept for key, entry in self.index.get_many(keys).items() if entry.kept.is_answer}
-        there = self.arrays.present({line.arrays for line in kept.values() if line.arrays})
-        return Answers({key: line for key, line in kept.items() if not line.arrays or line.arrays in there})
+        self._index_new_records()
+        lines = {
+            key: entry.record_line for key, entry in self.index.get_many(keys).items() if entry.record_line.is_answer
+        }
+        present_arrays = self.arrays.present({line.arrays for line in lines.values() if line.arrays})
+        return LazyRecords(
+            {key: line for key, line in lines.items() if not line.arrays or line.arrays in present_arrays}
+        )
 
-    def has(self, key: str, sound: bool = False) -> bool:
-        """Is there an answer, ok or skipped, with its arrays in place? ``sound`` also reads and hashes them."""
+    def has(self, key: str, intact: bool = False) -> bool:
+        """Whether there is an answer, ok or skipped, with its arrays in place; ``intact`` also hashes them."""
         record = self.get(key)
         if record is None or record.status == "failed":
             return False
-        return not record.arrays or (self.arrays.verify if sound else self.arrays.has)(record.arrays)
+        return not record.arrays or (self.arrays.verify if intact else self.arrays.has)(record.arrays)
 
     def sample(self, kind: str, most: int) -> list[Record]:
-        """At most so many records of a kind: those with the least keys, which is by chance, since keys are digests."""
-        self._settle()
+        """At most ``most`` records of a kind, those with the smallest keys: a random choice, since keys are digests."""
+        self._index_new_records()
         return [entry.record for entry in self.index.entries(kind, most)]
 
     def records(self, kind: str | None = None) -> list[Record]:
         """All records, or those of a kind, ordered by kind and key."""
-        self._settle()
+        self._index_new_records()
         return [entry.record for entry in self.index.entries(kind)]
+
+    def array_digests(self) -> set[str]:
+        """The digests of all arrays that records name; of two answers to a key, that of the one that counts."""
+        self._index_new_records()
+        return self.index.array_digests()
 
     def load(self, record: Record) -> dict[str, Array]:
         """The arrays of a record; empty when it has none."""
@@ -112,80 +123,83 @@ class Store:
             raise StoreError(f"{record.kind} {record.key}: {error}") from error
 
     def dump(self) -> list[dict[str, Any]]:
-        """The results of all records, ordered by kind and key: what two equal stores have in common.
+        """The results of all records, ordered by kind and key; equal for two equal stores.
 
-        Records of kind "run" (the study as resolved, provenance) are left out: they tell of when and where, and so
+        Records of kind "run" (the resolved study, provenance) are left out: they contain times and machines, and so
         differ between two runs of the same study.
         """
         return [record.result for record in self.records() if record.kind != "run"]
 
     def refresh(self) -> None:
-        """See what other processes have put."""
+        """Make the records of other processes visible."""
         self.index.refresh()
-        self._fresh.clear()
+        self._unindexed.clear()
 
     # Writing.
 
     def put(self, record: Record) -> None:
-        """Keep a record, in the log of the current writer or else in a log of this object's own."""
+        """Store a record in the log of the current ``writer``, else in a log of this object."""
         self._log = self._log or self._new_log(new_run_id())
-        at, line = self._log.append(record)
-        entry = Entry(self._log.path.stem, at, Kept(record.status, record.arrays, line))
-        self._fresh[record.key] = max(self._fresh.get(record.key, entry), entry, key=_rank)
+        position, line = self._log.append(record)
+        entry = Entry(self._log.path.stem, position, RecordLine(record.status, record.arrays, line))
+        self._unindexed[record.key] = max(self._unindexed.get(record.key, entry), entry, key=_rank)
 
     def save(self, arrays: Mapping[str, Array]) -> str:
-        """Keep arrays; the digest to put into a record."""
+        """Store arrays; returns their digest, for a record."""
         return self.arrays.put(arrays)
+
+    def flush(self) -> None:
+        """Force the records that were put to disk; may be called in another thread."""
+        if self._log is not None:
+            self._log.flush()
 
     @contextmanager
     def writer(self, run_id: str) -> Iterator[Store]:
-        """Within this, ``put`` appends to the log of the run, which must be new."""
-        before, log = self._log, self._new_log(run_id)
+        """A context in which ``put`` appends to the log of this run, which must be new."""
+        previous, log = self._log, self._new_log(run_id)
         self._log = log
         try:
             yield self
         finally:
             log.close()
-            self._log = before
+            self._log = previous
 
     def close(self) -> None:
-        """Let go of all files. The store can still be used; what it puts next goes into a new log."""
+        """Close all files. The store can still be used; the next record goes into a new log."""
         if self._log is not None:
             self._log.close()
             self._log = None
         self.index.close()
 
-    # Care.
+    # Maintenance.
 
     def verify(self) -> list[str]:
-        """All that is wrong, as sentences: damaged log lines, missing and damaged arrays. Reads every byte."""
-        damaged = [problem for path in logs(self._logs).values() for problem in problems(path)]
-        users = {record.arrays: record for record in self.records() if record.arrays}
-        return damaged + [problem for record in users.values() if (problem := self._array_problem(record))]
+        """All damage, as sentences (``find_damage``). Reads every byte."""
+        return [damage.sentence for damage in find_damage(self.root)]
 
     def damaged(self) -> int:
-        """How many damaged log lines are being skipped."""
-        self._settle()
+        """The number of damaged log lines, which are skipped."""
+        self._index_new_records()
         return self.index.damaged()
 
-    def merge(self, other: Store) -> list[str]:
-        """Take in all records and arrays of another store, arrays first.
+    def merge(self, other: Store, step: Step = no_step) -> list[str]:
+        """Copy all records and arrays of another store into this one, arrays first.
 
-        Returns a sentence for each array that is damaged there and therefore was not copied.
+        Returns a sentence for each array that is damaged there and was not copied.
         """
         changes = longer_logs(other._logs, self._logs)
-        found = merge_arrays(other.arrays, self.arrays)
+        array_problems = merge_arrays(other.arrays, self.arrays, step)
         merge_logs(changes, sync=self.sync)
         self.refresh()
-        return found
+        return array_problems
 
     def sweep(self, older: float = 3600.0) -> int:
-        """Remove what killed processes left and what was damaged, older than this many seconds; how many files."""
-        here = [*self.root.glob("*"), *self._logs.glob("*")]
-        return self.arrays.sweep(older) + sweep(here, older)
+        """Remove partial and damaged files older than this many seconds; returns their number."""
+        candidates = [*self.root.glob("*"), *self._logs.glob("*")]
+        return self.arrays.sweep(older) + sweep(candidates, older)
 
-    def _settle(self) -> None:
-        if self._fresh:
+    def _index_new_records(self) -> None:
+        if self._unindexed:
             self.refresh()
 
     def _new_log(self, run_id: str) -> Log:
@@ -193,14 +207,7 @@ class Store:
             raise StoreError(f"{run_id!r} is not a run id: letters, digits, - and _ are expected; see new_run_id()")
         return Log(self._logs / f"{run_id}.jsonl", sync=self.sync)
 
-    def _array_problem(self, record: Record) -> str:
-        try:
-            self.arrays.get_bytes(record.arrays)
-        except StoreError as error:
-            return f"{record.kind} {record.key}: {error}"
-        return ""
-
 
 def new_run_id() -> str:
-    """UTC time to the microsecond and 8 random characters: sorts by time."""
+    """A run id: UTC time to the microsecond and 8 random characters. Run ids sort by time."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S-%f}-{secrets.token_hex(4)}"

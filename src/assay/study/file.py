@@ -10,45 +10,76 @@
     ]
     metrics = ["f1(sign='positive')", "insertion"]
 
-An item is a spec, or a table with ``use`` and more. Every mistake in the file is reported at once.
+An item is a spec, or a table with ``use`` and further keys. All mistakes in the file are reported at once.
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from assay.catalogue.registry import resolve
 from assay.core.errors import AssayError, SpecError, StudyError, suggest
 from assay.core.question import Question
-from assay.core.registry import resolve
+from assay.core.records import printable
 from assay.core.spec import Spec
+from assay.study.faithfulness import TestReader
+from assay.study.limits import (
+    LARGEST_BLOCK,
+    LARGEST_GALLERY,
+    LONGEST_FILE,
+    LONGEST_TEXT,
+    MOST_ITEMS,
+    excesses,
+    has_long_key,
+)
 from assay.study.study import BLOCK, SAMPLES, Entry, Study
-from assay.study.tested import TestReader
 
 
 def load(path: Path) -> Study:
-    """Read and resolve a study file; StudyError lists everything that is wrong with it."""
+    """Read and resolve a study file; StudyError lists all its problems."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise StudyError(str(path), [f"not valid TOML: {error}"]) from None
-    except (OSError, UnicodeDecodeError) as error:
+        with path.open("rb") as file:
+            data = file.read(LONGEST_FILE + 1)
+        if len(data) > LONGEST_FILE:
+            raise AssayError(f"{path} is no study file: one has at most {LONGEST_FILE} bytes.")
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise AssayError(f"cannot read study file {path}: it is not UTF-8 text ({error.reason}).") from None
+    except OSError as error:
         raise AssayError(f"cannot read study file {path}: {error}") from None
-    return read(table, path.stem, str(path))
+    return read(_parse(text, str(path)), path.stem, str(path))
 
 
-_KNOWN = ("title", "seeds", "data_seed", "samples", "block", "gallery", "question")
-_LISTS = ("environments", "methods", "metrics")
+def _parse(text: str, source: str) -> dict[str, Any]:
+    try:
+        if has_long_key(text):
+            raise RecursionError
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        problem = f"not valid TOML: {error}"
+    except RecursionError:
+        problem = "tables, lists or keys are nested too deeply"
+    except ValueError:  # Python reads no whole number of more than 4,300 digits
+        problem = "a whole number is too large"
+    raise StudyError(source, [problem])
 
 
-def read(table: Mapping[str, Any], name: str, where: str = "study") -> Study:
-    """A study from a parsed table; StudyError lists everything that is wrong with it."""
+_SINGLE_KEYS = ("title", "seeds", "data_seed", "samples", "block", "gallery", "question")
+_LIST_KEYS = ("environments", "methods", "metrics")
+
+
+def read(table: Mapping[str, Any], name: str, source: str = "study") -> Study:
+    """A study from a parsed table; StudyError lists all its problems."""
+    if problems := list(islice(excesses(table), MOST_ITEMS)):
+        raise StudyError(source, problems)
     reader = _Reader(table)
     study = reader.study(name)
     if reader.problems:
-        raise StudyError(where, reader.problems)
+        raise StudyError(source, reader.problems)
     return study
 
 
@@ -60,12 +91,13 @@ class _Reader:
         self.problems: list[str] = []
 
     def study(self, name: str) -> Study:
-        known = (*_KNOWN, *_LISTS, "faithfulness")
-        self.problems += [f"unknown key '{key}'.{suggest(key, known)}" for key in self.table if key not in known]
-        samples, block = self.integer("samples", SAMPLES), self.integer("block", BLOCK)
-        common = self.question(self.table.get("question", {}), "question")
-        lists = {kind: tuple(self.entries(kind, samples, block, common)) for kind in _LISTS}
-        self.unknown_places(lists)
+        allowed = (*_SINGLE_KEYS, *_LIST_KEYS, "faithfulness")
+        unknown = [key for key in self.table if key not in allowed]
+        self.problems += [f"unknown key '{key}'.{suggest(key, allowed)}" for key in unknown[:MOST_ITEMS]]
+        samples, block = self.integer("samples", SAMPLES), self.integer("block", BLOCK, most=LARGEST_BLOCK)
+        common_question = self.question(self.table.get("question", {}), "question")
+        lists = {kind: tuple(self.entries(kind, samples, block, common_question)) for kind in _LIST_KEYS}
+        self.check_environments(lists)
         tests = tuple(TestReader(self).tests(self.table.get("faithfulness", []), lists))
         return Study(
             name,
@@ -73,14 +105,19 @@ class _Reader:
             title=self.text(self.table, "title", "", "title"),
             seeds=self.seeds(),
             data_seed=self.data_seed(),
-            gallery=self.integer("gallery", 4, least=0),
+            gallery=self.gallery(lists["environments"]),
             faithfulness=tests,
         )
 
-    def integer(self, key: str, default: int, table: Mapping[str, Any] | None = None, least: int = 1) -> int:
+    def integer(
+        self, key: str, default: int, table: Mapping[str, Any] | None = None, least: int = 1, most: int | None = None
+    ) -> int:
         value = (self.table if table is None else table).get(key, default)
         if not _is_whole(value) or value < least:
             self.problems.append(f"{key} must be a whole number of at least {least}, not {value!r}")
+            return default
+        if most is not None and value > most:
+            self.problems.append(f"{key} must be at most {most}, not {value}")
             return default
         return value
 
@@ -99,76 +136,101 @@ class _Reader:
             return None
         return seed
 
-    def text(self, table: Mapping[str, Any], key: str, default: str, where: str) -> str:
+    def gallery(self, environments: tuple[Entry, ...]) -> int | tuple[int, ...]:
+        """How many samples are drawn, or which."""
+        indices = self.table.get("gallery")
+        if not isinstance(indices, list):
+            return self.integer("gallery", 4, least=0, most=LARGEST_GALLERY)
+        whole = all(_is_whole(index) and index >= 0 for index in indices)
+        if not whole or not 0 < len(set(indices)) == len(indices) <= LARGEST_GALLERY:
+            self.problems.append(
+                f"gallery must be a number of samples, or a list of different indices of samples, not {indices!r}"
+            )
+            return 4
+        for entry in environments:
+            if max(indices) >= entry.samples:
+                self.problems.append(
+                    f"gallery: '{entry.label}' has samples 0 to {entry.samples - 1}, and none {max(indices)}"
+                )
+        return tuple(indices)
+
+    def text(self, table: Mapping[str, Any], key: str, default: str, location: str) -> str:
         value = table.get(key, default)
         if not isinstance(value, str) or (key in table and not value.strip()):
-            self.problems.append(f"{where} must be a text, not {value!r}")
+            self.problems.append(f"{location} must be a text, not {value!r}")
             return default
-        return value
+        return printable(value, LONGEST_TEXT)
 
-    def texts(self, table: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
-        """A list of texts; one text where a list belongs is a problem, not a list of letters."""
+    def texts(self, table: Mapping[str, Any], key: str, location: str) -> tuple[str, ...]:
+        """A list of texts. A single text is a problem: it is not read as a list of letters."""
         value = table.get(key, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            self.problems.append(f"{where}: {key} must be a list of texts, not {value!r}")
+            self.problems.append(f"{location}: {key} must be a list of texts, not {value!r}")
             return ()
-        return tuple(value)
+        return tuple(printable(item, LONGEST_TEXT) for item in value)
 
-    def question(self, table: Any, where: str) -> Question:
+    def question(self, table: Any, location: str) -> Question:
         if not isinstance(table, Mapping):
-            self.problems.append(f"{where} must be a table such as {{ baseline = 'true' }}, not {table!r}")
+            self.problems.append(f"{location} must be a table such as {{ baseline = 'true' }}, not {table!r}")
             return Question()
         try:
             return Question.from_table(table)
         except SpecError as error:
-            self.problems.append(f"{where}: {error}")
+            self.problems.append(f"{location}: {error}")
             return Question()
 
-    def entries(self, kind: str, samples: int, block: int, common: Question) -> Iterator[Entry]:
+    def entries(self, kind: str, samples: int, block: int, common_question: Question) -> Iterator[Entry]:
         items = self.table.get(kind, [])
         if not isinstance(items, list) or not items:
             self.problems.append(f"{kind} must be a list with at least one item")
             return
-        seen: set[str] = set()
+        if len(items) > MOST_ITEMS:
+            self.problems.append(f"{kind} has {len(items)} items: at most {MOST_ITEMS} are read")
+            return
+        labels: set[str] = set()
         for number, item in enumerate(items, 1):
-            entry = self.entry(kind, f"{kind} item {number}", item, samples, block, common)
+            entry = self.entry(kind, f"{kind} item {number}", item, samples, block, common_question)
             if entry is None:
                 continue
-            label = " ".join(entry.label.split())  # in print, spaces are spaces
-            if label in seen:
+            label = " ".join(entry.label.split())  # labels that differ only in white space look the same
+            if label in labels:
                 self.problems.append(f"{kind} item {number}: label '{label}' is used twice; give one a label")
-            seen.add(label)
+            labels.add(label)
             yield entry
 
-    def entry(self, kind: str, where: str, item: Any, samples: int, block: int, common: Question) -> Entry | None:
+    def entry(
+        self, kind: str, location: str, item: Any, samples: int, block: int, common_question: Question
+    ) -> Entry | None:
         table = {"use": item} if isinstance(item, str) else item
         if not isinstance(table, Mapping) or not isinstance(table.get("use"), str):
-            self.problems.append(f'{where}: write a spec in quotes, or a table with use = "..."')
+            self.problems.append(f'{location}: write a spec in quotes, or a table with use = "..."')
             return None
-        known = ("use", "label", *(("samples", "block") if kind == "environments" else ("only",)))
-        known = (*known, "question") if kind == "methods" else known
-        self.problems += [f"{where}: unknown key '{key}'.{suggest(key, known)}" for key in table if key not in known]
-        question = self.question(table.get("question", {}), f"{where}: question").over(common)
+        allowed = ("use", "label", *(("samples", "block") if kind == "environments" else ("only",)))
+        allowed = (*allowed, "question") if kind == "methods" else allowed
+        self.problems += [
+            f"{location}: unknown key '{key}'.{suggest(key, allowed)}" for key in table if key not in allowed
+        ]
+        question = self.question(table.get("question", {}), f"{location}: question").over(common_question)
         try:
             spec = resolve(kind, Spec.parse(table["use"]))
         except SpecError as error:
-            self.problems.append(f"{where}: {error}")
+            self.problems.append(f"{location}: {error}")
             return None
         return Entry(
             spec,
-            self.text(table, "label", table["use"], f"{where}: label"),
+            self.text(table, "label", table["use"], f"{location}: label"),
             question if kind == "methods" else Question(),
-            self.texts(table, "only", where),
+            self.texts(table, "only", location),
             self.integer("samples", samples, table),
-            self.integer("block", block, table),
+            self.integer("block", block, table, most=LARGEST_BLOCK),
         )
 
-    def unknown_places(self, lists: Mapping[str, tuple[Entry, ...]]) -> None:
-        places = {name for entry in lists["environments"] for name in (entry.spec.name, entry.label)}
+    def check_environments(self, lists: Mapping[str, tuple[Entry, ...]]) -> None:
+        environment_names = {name for entry in lists["environments"] for name in (entry.spec.name, entry.label)}
         for entry in (*lists["methods"], *lists["metrics"]):
-            for place in entry.only:
-                if place not in places:
-                    self.problems.append(f"'{entry.label}': only = '{place}' is no environment of this study.")
+            for name in entry.only:
+                if name not in environment_names:
+                    self.problems.append(f"'{entry.label}': only = '{name}' is no environment of this study.")
 
 
 def _is_whole(value: object) -> TypeGuard[int]:

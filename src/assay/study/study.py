@@ -13,22 +13,23 @@ from assay.core.spec import Spec
 
 SAMPLES = 16
 BLOCK = 8
-# What a model of somebody's own is tried with, unless they say otherwise.
+MOST_BLOCKS = 10_000_000  # of attributions and of evidence in one run: each takes memory in the plan
+# Default methods and metrics for a user's own model.
 METHODS = ["gradient", "input_x_gradient", "integrated_gradients", "smoothed(of=gradient())", "random_map"]
 METRICS = ["insertion", "deletion", "sensitivity_n", "single_deletion"]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One component of a study: what it is, what it is called there, and where it applies."""
+    """One component of a study: its spec, its label, and the environments where it applies."""
 
-    spec: Spec  # resolved: every default filled in
+    spec: Spec  # resolved: with all defaults
     label: str
     question: Question = Question()
     only: tuple[str, ...] = ()  # environment names or labels; empty = everywhere
     samples: int = SAMPLES  # environments: how many samples are evaluated
     block: int = BLOCK  # environments: samples per unit of work
-    rows: int | None = None  # environments: how many there are, where that is known; the last block ends there
+    rows: int | None = None  # environments: number of rows, where known; the last block ends there
 
     def applies(self, environment: Entry) -> bool:
         return not self.only or environment.spec.name in self.only or environment.label in self.only
@@ -40,15 +41,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Faithfulness:
-    """The faithfulness test at gamma: a method is refuted by an environment where a metric falls below its floor."""
+    """The faithfulness test at gamma: an environment refutes a method where a metric falls below its floor."""
 
     metric: str  # label of a metric
     gamma: float = 0.5
-    require: tuple[str, ...] = ()  # labels of methods that must not be refuted, else the run ends with exit code 1
-    checks: tuple[Check, ...] = ()  # what methods are held to: the metric, and with F1 the signs of the truth
-    by: tuple[tuple[str, str], ...] = ()  # methods that are judged by a metric of their own: labels of both
-    rule: Rule = "interval"  # what decides: the interval, or the value alone (point, as in the paper)
-    strict: bool = False  # a required method must not be undecided either
+    require: tuple[str, ...] = ()  # labels of methods; if one is refuted, the run ends with exit code 1
+    checks: tuple[Check, ...] = ()  # metrics with their floors; with F1, also for the signs of the truth
+    by: tuple[tuple[str, str], ...] = ()  # methods that are judged by another metric: labels of both
+    rule: Rule = "interval"  # what decides: the interval, or only the value (point, as in the paper)
+    strict: bool = False  # the run also fails where a required method is undecided
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -64,7 +65,7 @@ class Faithfulness:
 
 @dataclass(frozen=True)
 class Study:
-    """A grid of questions."""
+    """A grid of environments, methods, metrics and seeds."""
 
     name: str
     environments: tuple[Entry, ...]
@@ -73,11 +74,16 @@ class Study:
     title: str = ""
     seeds: tuple[int, ...] = (0,)
     data_seed: int | None = None  # None: each seed has samples of its own
-    gallery: int = 4  # samples per environment whose inputs, truth and attributions the report shows
+    gallery: int | tuple[int, ...] = 4  # samples that the report draws: how many, the first ones; or which
     faithfulness: tuple[Faithfulness, ...] = ()
 
+    @property
+    def pictured(self) -> tuple[int, ...]:
+        """The samples of each environment whose input, truth and attributions the report draws."""
+        return tuple(range(self.gallery)) if isinstance(self.gallery, int) else self.gallery
+
     def narrowed(self, limit: int | None, seeds: tuple[int, ...] | None) -> Study:
-        """The same study on fewer samples or other seeds; nothing that was computed is lost by it."""
+        """The same study on fewer samples or other seeds. Artifacts that were computed before stay usable."""
         environments = self.environments
         if seeds is not None and (not seeds or len(set(seeds)) < len(seeds)):
             raise AssayError(f"seeds {list(seeds)}: give at least one, and none twice.")
@@ -85,16 +91,31 @@ class Study:
             raise AssayError(f"a limit of {limit} samples leaves nothing to evaluate: give at least 1.")
         if limit is not None:
             environments = tuple(replace(entry, samples=min(limit, entry.samples)) for entry in environments)
-        return replace(self, environments=environments, seeds=self.seeds if seeds is None else seeds)
+        narrowed = replace(self, environments=environments, seeds=self.seeds if seeds is None else seeds)
+        if (blocks := narrowed.blocks()) > MOST_BLOCKS:
+            raise AssayError(
+                f"{self.name} has {blocks:,} blocks of attributions and evidence, and a run plans at most "
+                f"{MOST_BLOCKS:,}: give fewer samples (--limit), seeds or components, or larger blocks."
+            )
+        return narrowed
 
-    def cells(self) -> Iterator[tuple[Entry, Entry, int]]:
-        """Every method in every environment it is meant for, seed by seed."""
+    def blocks(self) -> int:
+        """How many blocks of attributions and of evidence there are."""
+        return len(self.seeds) * sum(
+            -(-environment.samples // environment.block)
+            * sum(method.applies(environment) for method in self.methods)
+            * (1 + len(self.metrics_for(environment)))
+            for environment in self.environments
+        )
+
+    def series(self) -> Iterator[tuple[Entry, Entry, int]]:
+        """Every method in every environment where it applies, seed by seed."""
         for environment in self.environments:
             applicable = [method for method in self.methods if method.applies(environment)]
             yield from ((environment, method, seed) for seed in self.seeds for method in applicable)
 
-    def judged_by(self, environment: Entry) -> tuple[Entry, ...]:
-        """The metrics that are meant for an environment."""
+    def metrics_for(self, environment: Entry) -> tuple[Entry, ...]:
+        """The metrics that apply to an environment."""
         return tuple(metric for metric in self.metrics if metric.applies(environment))
 
     def to_json(self) -> dict[str, Any]:
@@ -103,7 +124,7 @@ class Study:
             "title": self.title,
             "seeds": list(self.seeds),
             "data_seed": self.data_seed,
-            "gallery": self.gallery,
+            "gallery": self.gallery if isinstance(self.gallery, int) else list(self.gallery),
             "environments": [
                 {**entry.to_json(), "samples": entry.samples, "block": entry.block} for entry in self.environments
             ],

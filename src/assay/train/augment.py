@@ -1,4 +1,4 @@
-"""Other views of training pictures, drawn anew for every batch."""
+"""Augmentation of training pictures, drawn anew for every batch."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from torch.nn.functional import pad
 
 
 def shifted(margin: int, x: Tensor, generator: Generator) -> Tensor:
-    """Each picture (N, C, H, W) moved by up to ``margin`` pixels, zeros coming in, and mirrored or not.
+    """Each picture (N, C, H, W) shifted by up to ``margin`` pixels, filled with zeros, and half of them mirrored.
 
-    The usual augmentation for CIFAR, a random crop of the padded picture and a horizontal flip; zeros are the mean
-    colour where x is normalised, where the usual one pads with black.
+    The usual augmentation for CIFAR: a random crop of the padded picture and a horizontal flip. Zeros are the mean
+    colour if x is normalised; the usual augmentation pads with black.
     """
     count, _, height, width = x.shape
     moves = torch.randint(2 * margin + 1, (2, count, 1), generator=generator)

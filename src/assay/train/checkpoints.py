@@ -1,8 +1,8 @@
-"""A training that is stopped goes on where it was, and ends with the bytes of one that was never stopped.
+"""Checkpoints: a training that was stopped resumes, and ends with the same bytes as one that was never stopped.
 
-Whoever asks for a training opens ``kept_in(folder)`` around it; each training loop inside keeps one ``Checkpoints``.
-A checkpoint is named after what its training began with (network, rows, optimiser, random numbers): several trainings
-share a folder, and none picks up what belongs to another.
+A caller opens ``checkpoints_in(folder)`` around a training; each training loop inside has one ``Checkpoints``. A
+checkpoint is named by a digest of what its training began with (network, rows, optimiser, random numbers), so several
+trainings can share a folder, and none resumes from another's checkpoint.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from safetensors import SafetensorError
 from assay.train.trees import decode, digest, encode
 
 FORMAT = 1  # of checkpoints
-FORGOTTEN = 30 * 24 * 3600  # seconds after which nobody is expected to resume a training
+EXPIRY = 30 * 24 * 3600  # seconds after which a training is not expected to be resumed
 
 
 class Resumable(Protocol):
@@ -37,25 +37,25 @@ class Resumable(Protocol):
 
 @dataclass(frozen=True)
 class Throttle:
-    """When a checkpoint is worth its time."""
+    """How often checkpoints are written."""
 
-    seconds: float = 2.0  # at least, since the last one or the begin: a shorter training keeps none
-    share: float = 0.02  # of the time, at most, that goes into checkpoints
+    seconds: float = 2.0  # at least, since the last one or the start: a shorter training writes none
+    share: float = 0.02  # of the time, at most, spent on checkpoints
     clock: Callable[[], float] = time.monotonic
 
 
 @dataclass
-class _Shelf:
-    folder: Path
+class _CheckpointFolder:
+    path: Path
     throttle: Throttle
     cost: float = 0.0  # seconds that the last checkpoint took
-    last: float = field(init=False)  # when it was done
+    last: float = field(init=False)  # when it was finished
 
     def __post_init__(self) -> None:
         self.last = self.throttle.clock()
 
     def keep(self, write: Callable[[], None]) -> None:
-        """Write a checkpoint if it is time for one; where that is impossible, the training goes on without."""
+        """Write a checkpoint if it is time for one; if that fails, the training goes on without."""
         began = self.throttle.clock()
         if began - self.last < max(self.throttle.seconds, self.cost / self.throttle.share):
             return
@@ -65,87 +65,87 @@ class _Shelf:
         self.cost = self.last - began
 
 
-_shelf: ContextVar[_Shelf | None] = ContextVar("checkpoints", default=None)
+_current_folder: ContextVar[_CheckpointFolder | None] = ContextVar("checkpoints", default=None)
 
 
 @contextmanager
-def kept_in(folder: Path, throttle: Throttle = Throttle()) -> Iterator[None]:
-    """Trainings inside keep their checkpoints in ``folder``, and go on from those that are there.
+def checkpoints_in(folder: Path, throttle: Throttle = Throttle()) -> Iterator[None]:
+    """Trainings inside write their checkpoints to ``folder``, and resume from those in it.
 
-    It is removed when the work inside is done; an error or a kill leaves it. Folders beside it that nobody resumed for
-    a month are removed, too.
+    The folder is removed when the work inside is done; an error or a kill leaves it. Folders beside it that were not
+    resumed for a month are removed, too.
     """
-    _forget(folder.parent)
-    token = _shelf.set(_Shelf(folder, throttle))
+    _remove_expired(folder.parent)
+    token = _current_folder.set(_CheckpointFolder(folder, throttle))
     try:
         yield
     finally:
-        _shelf.reset(token)
+        _current_folder.reset(token)
     shutil.rmtree(folder, ignore_errors=True)
 
 
 class Checkpoints:
-    """Those of one training, after whole epochs; none outside of ``kept_in``.
+    """The checkpoints of one training, after whole epochs; none outside of ``checkpoints_in``.
 
-    ``facts`` are what its result depends on and its state does not hold, such as rows and the number of epochs.
+    ``facts`` are what the result depends on besides the training's state, such as rows and the number of epochs.
     """
 
     def __init__(self, training: Resumable, *facts: Any) -> None:
         self.training = training
-        self.done = 0  # epochs, those included that a checkpoint spares
-        self.shelf = _shelf.get()
-        if self.shelf is not None:
-            self._begin(self.shelf, facts)
+        self.done = 0  # epochs, including those restored from a checkpoint
+        self.folder = _current_folder.get()
+        if self.folder is not None:
+            self._begin(self.folder, facts)
 
     def keep(self, done: int) -> None:
-        """To be called after every epoch, with the number of epochs done."""
+        """Call after every epoch, with the number of epochs done."""
         self.done = done
-        if self.shelf is not None:
-            self.shelf.keep(self._write)
+        if self.folder is not None:
+            self.folder.keep(self._write)
 
-    def _begin(self, shelf: _Shelf, facts: tuple[Any, ...]) -> None:
+    def _begin(self, folder: _CheckpointFolder, facts: tuple[Any, ...]) -> None:
         try:
             self.start = digest([FORMAT, torch.__version__, facts, self.training.state()])[:32]
         except TypeError:
-            self.shelf = None  # an optimiser with state that cannot be told: nothing is kept for it
+            self.folder = None  # an optimiser whose state cannot be encoded has no checkpoints
             return
-        self._resume(shelf.folder)
+        self._resume(folder.path)
 
     def _resume(self, folder: Path) -> None:
         for path in sorted(folder.glob(f"{self.start}.*.safetensors"), reverse=True):
-            found = _read(path)
-            if found is not None:
-                self.training.resume(found["state"])
-                self.done = found["done"]
+            checkpoint = _read(path)
+            if checkpoint is not None:
+                self.training.resume(checkpoint["state"])
+                self.done = checkpoint["done"]
                 return
 
     def _write(self) -> None:
-        """The new file first, then without those before it: a kill in between leaves both."""
-        assert self.shelf is not None
+        """Write the new file, then remove older ones: a kill in between leaves both."""
+        assert self.folder is not None
         raw = encode({"done": self.done, "state": self.training.state()})
-        path = self.shelf.folder / f"{self.start}.{self.done:06d}.{_sum(raw)}.safetensors"
-        _place(path, raw)
+        path = self.folder.path / f"{self.start}.{self.done:06d}.{_sha256(raw)}.safetensors"
+        _write_whole(path, raw)
         for other in path.parent.glob(f"{self.start}.*.safetensors"):
             if other.name < path.name:
                 other.unlink(missing_ok=True)
 
 
-def _sum(raw: bytes) -> str:
+def _sha256(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """A checkpoint whose content is what its name says."""
+    """A checkpoint; None if it cannot be read or its content does not match the digest in its name."""
     with suppress(OSError):
         raw = path.read_bytes()
-        if path.name.endswith(f".{_sum(raw)}.safetensors"):
-            found: dict[str, Any] = decode(raw)
-            return found
+        if path.name.endswith(f".{_sha256(raw)}.safetensors"):
+            checkpoint: dict[str, Any] = decode(raw)
+            return checkpoint
     return None
 
 
-def _place(path: Path, raw: bytes) -> None:
-    """The whole file or none, also after a power cut."""
+def _write_whole(path: Path, raw: bytes) -> None:
+    """Write the whole file or none, also in a power cut."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
@@ -158,8 +158,8 @@ def _place(path: Path, raw: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _forget(folder: Path) -> None:
-    oldest = time.time() - FORGOTTEN
+def _remove_expired(folder: Path) -> None:
+    oldest = time.time() - EXPIRY
     with suppress(OSError):
         for old in [path for path in folder.iterdir() if path.is_dir() and path.stat().st_mtime < oldest]:
             shutil.rmtree(old, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The one training loop for classifiers."""
+"""The training loop for classifiers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from torch.nn.functional import cross_entropy
 from assay.train.checkpoints import Checkpoints
 
 Progress = Callable[[int, float], None]  # epoch from 0, mean loss of its batches
-Augment = Callable[[Tensor, Generator], Tensor]  # a batch as the model is to see it this time
+Augment = Callable[[Tensor, Generator], Tensor]  # a batch -> what the model sees of it in this step
 Schedule = Callable[[int], float]  # epoch from 0 -> factor of the learning rate
 
 
 class Optimiser(Protocol):
-    """What makes an optimiser: ``torch.optim.Adam``, or ``partial(torch.optim.SGD, momentum=0.9)``."""
+    """Makes an optimiser: ``torch.optim.Adam``, or ``partial(torch.optim.SGD, momentum=0.9)``."""
 
     def __call__(self, params: list[nn.Parameter], *, lr: float) -> torch.optim.Optimizer: ...
 
@@ -40,14 +40,15 @@ def fit(
 ) -> None:
     """Train every parameter with cross entropy; the model ends frozen and in evaluation mode.
 
-    The result depends on the model's numbers, the rows and ``generator`` (a CPU generator: it orders the rows, and
-    ``augment`` draws from it) only; layers that draw from global streams, such as dropout, find one that begins with
-    its seed. The last batch of an epoch may be smaller. Fine-tuning is the same call on a trained model.
+    The result depends only on the model's parameters and buffers, the rows and ``generator`` (on the CPU; it orders the
+    rows, and ``augment`` draws from it). For layers that draw from the global stream, such as dropout, that stream
+    starts with the generator's seed. The last batch of an epoch may be smaller. Fine-tuning is the same call on a
+    trained model.
 
-    Inside of ``checkpoints.kept_in`` a training that was stopped goes on with the epoch that it was in, to the same
-    result; ``progress`` hears of the epochs that are left.
+    Inside of ``checkpoints_in`` a training that was stopped resumes with the epoch that it was in, to the same result;
+    ``progress`` is called for the remaining epochs.
     """
-    with _own_stream(generator):
+    with _seeded_global_stream(generator):
         model.train().requires_grad_()
         stepper = optimiser(list(model.parameters()), lr=lr)
         checkpoints = Checkpoints(_Training(model, stepper, generator), x, label, epochs, batch, lr)
@@ -57,9 +58,9 @@ def fit(
                     group["lr"] = lr * schedule(epoch)
             order = torch.randperm(len(x), generator=generator).to(x.device)
             losses = []
-            for rows in cut(order, batch):
-                seen = x[rows] if augment is None else augment(x[rows], generator)
-                losses.append(_step(model, stepper, seen, label[rows]))
+            for rows in split_batches(order, batch):
+                inputs = x[rows] if augment is None else augment(x[rows], generator)
+                losses.append(_step(model, stepper, inputs, label[rows]))
             checkpoints.keep(epoch + 1)
             if progress is not None:
                 progress(epoch, torch.stack(losses).mean().item())
@@ -69,7 +70,7 @@ def fit(
 
 @dataclass(frozen=True)
 class _Training:
-    """What the next epoch depends on; the learning rate is set by its number."""
+    """What the next epoch depends on; its number sets the learning rate."""
 
     model: nn.Module
     stepper: torch.optim.Optimizer
@@ -77,7 +78,7 @@ class _Training:
 
     def state(self) -> dict[str, Any]:
         return {
-            "model": dict(self._numbers()),
+            "model": dict(self._tensors()),
             "groups": [_options(group) for group in self.stepper.param_groups],
             "moments": [self.stepper.state.get(parameter, {}) for parameter in self._parameters()],
             "generator": self.generator.get_state(),
@@ -86,18 +87,18 @@ class _Training:
 
     def resume(self, state: dict[str, Any]) -> None:
         with torch.no_grad():
-            for name, tensor in self._numbers():
+            for name, tensor in self._tensors():
                 tensor.copy_(state["model"][name])
         for group, options in zip(self.stepper.param_groups, state["groups"], strict=True):
             group.update(options)
-        # Not by load_state_dict, which may change the format of numbers.
+        # Not by load_state_dict, which may change the dtype.
         for parameter, moments in zip(self._parameters(), state["moments"], strict=True):
             if moments:
                 self.stepper.state[parameter] = moments
         self.generator.set_state(state["generator"])
         torch.random.set_rng_state(state["global stream"])
 
-    def _numbers(self) -> Iterator[tuple[str, Tensor]]:
+    def _tensors(self) -> Iterator[tuple[str, Tensor]]:
         return chain(self.model.named_parameters(), self.model.named_buffers())
 
     def _parameters(self) -> Iterator[nn.Parameter]:
@@ -108,8 +109,8 @@ def _options(group: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in group.items() if name != "params"}
 
 
-def cut(order: Tensor, batch: int) -> tuple[Tensor, ...]:
-    """Row numbers (..., N) in batches; a single last row goes with those before, as it has no variance to normalise."""
+def split_batches(order: Tensor, batch: int) -> tuple[Tensor, ...]:
+    """Row numbers (..., N) in batches; a single last row joins the batch before, as one row has no variance."""
     parts = torch.split(order, batch, dim=-1)
     if len(parts) > 1 and parts[-1].shape[-1] == 1:
         return (*parts[:-2], torch.cat(parts[-2:], dim=-1))
@@ -117,8 +118,8 @@ def cut(order: Tensor, batch: int) -> tuple[Tensor, ...]:
 
 
 @contextmanager
-def _own_stream(generator: Generator) -> Iterator[None]:
-    """The global stream begins with the generator's seed, and is afterwards where it was."""
+def _seeded_global_stream(generator: Generator) -> Iterator[None]:
+    """Start the global random stream with the generator's seed; restore it on exit."""
     with torch.random.fork_rng():
         torch.random.set_rng_state(Generator().manual_seed(generator.initial_seed()).get_state())
         yield

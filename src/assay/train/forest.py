@@ -1,6 +1,6 @@
-"""Random forests: scikit-learn grows them, plain tensors keep them, and a genuine forest comes back. No pickle.
+"""Random forests: grown by scikit-learn, stored as plain tensors, and restored as scikit-learn forests. No pickle.
 
-scikit-learn is imported where it is used: it takes a second, which only those who ask for a forest should pay.
+scikit-learn is imported where it is used: importing it takes a second.
 """
 
 from __future__ import annotations
@@ -13,25 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from assay.core.errors import AssayError
+from assay.train.tree_arrays import trees_from_tensors, trees_to_tensors
 
 if TYPE_CHECKING:
     from sklearn.ensemble import RandomForestClassifier
-
-# What scikit-learn 1.9 knows about a tree's node, as C lays it out.
-NODE = np.dtype(
-    [
-        ("left_child", "<i8"),
-        ("right_child", "<i8"),
-        ("feature", "<i8"),
-        ("threshold", "<f8"),
-        ("impurity", "<f8"),
-        ("n_node_samples", "<i8"),
-        ("weighted_n_node_samples", "<f8"),
-        ("missing_go_to_left", "u1"),
-    ],
-    align=True,
-)
 
 
 def grow(x: Tensor, label: Tensor, trees: int, seed: int) -> RandomForestClassifier:
@@ -43,70 +28,32 @@ def grow(x: Tensor, label: Tensor, trees: int, seed: int) -> RandomForestClassif
 
 
 def to_tensors(forest: RandomForestClassifier) -> dict[str, Tensor]:
-    """Everything that prediction needs, the trees one after the other; whole-number classes and one label per row."""
-    states = [member.tree_.__getstate__() for member in forest.estimators_]
-    check_layout(states[0]["nodes"].dtype)
-    nodes = np.concatenate([state["nodes"] for state in states])
-    arrays = {
-        **{f"node.{name}": np.ascontiguousarray(nodes[name]) for name in nodes.dtype.names},
-        "values": np.concatenate([state["values"] for state in states]),  # (nodes, 1, classes)
-        "sizes": np.array([state["node_count"] for state in states]),
-        "depths": np.array([state["max_depth"] for state in states]),
-        "classes": forest.classes_.astype(np.int64),
-        "columns": np.array([forest.n_features_in_]),
-    }
-    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+    """Everything that prediction needs. Needs whole-number classes and one label per row."""
+    classes = torch.from_numpy(forest.classes_.astype(np.int64))
+    return {**trees_to_tensors([member.tree_ for member in forest.estimators_]), "classes": classes}
 
 
 def from_tensors(tensors: Mapping[str, Tensor]) -> RandomForestClassifier:
-    """A forest that predicts bit for bit like the one that was kept; how it was grown is not known to it."""
+    """A forest that predicts bit for bit like the stored one; the settings it was grown with are lost."""
     from sklearn.ensemble import RandomForestClassifier
 
-    arrays = {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
-    cuts = np.cumsum(arrays["sizes"])[:-1]
-    parts = zip(np.split(_nodes(arrays), cuts), np.split(arrays["values"], cuts), arrays["depths"], strict=True)
-    forest = RandomForestClassifier(n_estimators=len(arrays["sizes"]), n_jobs=1)
-    forest.estimators_ = [_member(arrays, *part) for part in parts]
-    return _fitted(forest, arrays, arrays["classes"])
+    classes, columns = tensors["classes"].cpu().numpy(), int(tensors["columns"])
+    trees = trees_from_tensors(tensors)
+    forest = RandomForestClassifier(n_estimators=len(trees), n_jobs=1)
+    forest.estimators_ = [_member(tree, len(classes), columns) for tree in trees]
+    return _fitted(forest, columns, classes)
 
 
-def check_layout(found: np.dtype[Any]) -> None:
-    """AssayError unless scikit-learn's nodes are what this file knows."""
-    if found != NODE:
-        import sklearn
-
-        raise AssayError(
-            f"scikit-learn {sklearn.__version__} describes a tree's node by {_told(found)}; assay knows {_told(NODE)}. "
-            "Install scikit-learn 1.9, or an assay that was made for yours, to keep and read forests."
-        )
-
-
-def _told(layout: np.dtype[Any]) -> str:
-    return ", ".join(f"{name} ({layout[name]})" for name in layout.names or ())
-
-
-def _nodes(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    nodes = np.zeros(len(arrays["values"]), dtype=NODE)
-    for name in NODE.names or ():
-        nodes[name] = arrays[f"node.{name}"]
-    return nodes
-
-
-def _member(arrays: Mapping[str, NDArray[Any]], nodes: NDArray[Any], values: NDArray[Any], depth: int) -> Any:
+def _member(tree: Any, classes: int, columns: int) -> Any:
     from sklearn.tree import DecisionTreeClassifier
-    from sklearn.tree._tree import Tree
 
-    classes = len(arrays["classes"])
-    tree = Tree(int(arrays["columns"][0]), np.array([classes], dtype=np.intp), 1)
-    check_layout(tree.__getstate__()["nodes"].dtype)
-    tree.__setstate__({"max_depth": int(depth), "node_count": len(nodes), "nodes": nodes, "values": values})
     member = DecisionTreeClassifier()
     member.tree_ = tree
-    return _fitted(member, arrays, np.arange(classes, dtype=float))  # members know classes by their position
+    return _fitted(member, columns, np.arange(classes, dtype=float))  # members number classes from 0
 
 
-def _fitted(model: Any, arrays: Mapping[str, NDArray[Any]], classes: NDArray[Any]) -> Any:
-    """What ``fit`` leaves on a forest and on its trees besides the trees."""
+def _fitted(model: Any, columns: int, classes: NDArray[Any]) -> Any:
+    """Set the attributes that ``fit`` sets on a forest and on its trees."""
     model.classes_, model.n_classes_, model.n_outputs_ = classes, len(classes), 1
-    model.n_features_in_ = int(arrays["columns"][0])
+    model.n_features_in_ = columns
     return model

@@ -26,9 +26,9 @@ PATCH = 4  # pixels
 HEADS = 4
 
 
-def named(name: str, side: int, classes: int, width: int = 0) -> nn.Module:
+def network_by_name(name: str, side: int, classes: int, width: int = 0) -> nn.Module:
     """The network of this name for pictures of ``side`` x ``side`` pixels."""
-    family, depth, variant = found.groups("") if (found := NAME.fullmatch(name)) else (name, "", "")
+    family, depth, variant = matched.groups("") if (matched := NAME.fullmatch(name)) else (name, "", "")
     if (family, variant) not in BUILDERS:
         raise SpecError(
             f"no network is called '{name}': write for example resnet20, resnet8_wide_stem, vgg16_bn or vit."
@@ -40,7 +40,7 @@ def named(name: str, side: int, classes: int, width: int = 0) -> nn.Module:
 
 
 def begin(network: nn.Module, generator: Generator) -> None:
-    """Give a network its first numbers."""
+    """Draw a network's initial parameters."""
     if isinstance(network, Vit):
         initialise_vit(network, generator)
     else:
@@ -48,10 +48,10 @@ def begin(network: nn.Module, generator: Generator) -> None:
 
 
 def last_stage(network: nn.Module) -> str:
-    """The layer on which class activation maps are usually hung: the last stage, or the last activation of VGG's
-    features; transformers have none.
+    """The usual layer for class activation maps: the last stage, or the last activation of VGG's features; empty for
+    transformers.
     """
     stages = [name for name, _ in network.named_children() if name.startswith("layer")]
     activations = [name for name, module in network.named_modules() if isinstance(module, nn.ReLU)]
-    found = stages or [name for name in activations if name.startswith("features.")]
-    return found[-1] if found else ""
+    layers = stages or [name for name in activations if name.startswith("features.")]
+    return layers[-1] if layers else ""

@@ -1,4 +1,4 @@
-"""Networks to be trained: shapes first, then numbers from an explicit generator, never from a global seed."""
+"""Networks to be trained: shapes first, then parameters from an explicit generator, never from a global seed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.core.errors import AssayError
 
 
 class Standardise(nn.Module):
-    """``(x - mean) / scale`` with fixed numbers: the network behind it sees standard units, its users the data's."""
+    """``(x - mean) / scale`` with fixed numbers: the network after it reads standard units, users keep the data's."""
 
     mean: Tensor
     scale: Tensor
@@ -28,7 +28,7 @@ class Standardise(nn.Module):
 
     @classmethod
     def of(cls, x: Tensor) -> Standardise:
-        """Mean and standard deviation of rows (N, d); a constant column (ROAR makes them) is only centred."""
+        """With the mean and standard deviation of rows (N, d); a constant column (ROAR makes them) is only centred."""
         wide = x.double()  # the mean of equal float32 numbers, taken in float32, need not be that number
         varies = (x != x[0]).any(dim=0)
         scale = wide.std(dim=0, correction=0).where(varies, 1.0)
@@ -39,10 +39,7 @@ class Standardise(nn.Module):
 
 
 class Flattened(nn.Sequential):
-    """Modules one after the other, of which the last gets its input flat.
-
-    (Captum's LRP cannot pass nn.Flatten.)
-    """
+    """Modules in sequence; the input of the last is flattened. (Captum's LRP cannot pass nn.Flatten.)"""
 
     def forward(self, x: Tensor) -> Tensor:
         *body, head = self
@@ -52,10 +49,10 @@ class Flattened(nn.Sequential):
 
 
 def mlp(d: int, hidden: Sequence[int], classes: int, bias: bool = True) -> nn.Sequential:
-    """Linear layers with a ReLU module of its own after each but the last.
+    """Linear layers with a separate ReLU module after each but the last.
 
-    On the meta device, shapes without numbers: ``initialise`` or ``restore`` gives them. (A linear layer made on a real
-    device draws from torch's global random numbers.)
+    On the meta device, shapes without values: ``initialise`` or ``restore`` sets them. (A linear layer made on a real
+    device draws from torch's global random stream.)
     """
     layers: list[nn.Module] = []
     for before, after in pairwise((d, *hidden, classes)):
@@ -64,15 +61,15 @@ def mlp(d: int, hidden: Sequence[int], classes: int, bias: bool = True) -> nn.Se
 
 
 def standardised(standardise: Standardise, network: nn.Module) -> nn.Sequential:
-    """A network that takes raw units."""
+    """A network that reads raw units."""
     return nn.Sequential(OrderedDict(standardise=standardise, network=network))
 
 
 def initialise(network: nn.Module, generator: Generator) -> None:
-    """Numbers from ``generator``, layer by layer.
+    """Draw initial parameters from ``generator``, layer by layer.
 
-    Linear layers get those that PyTorch gives them by default, in the same order; convolutions normal ones of variance
-    2 / inputs (He et al., 2015) and no bias; normalisations 1 and 0.
+    Linear layers: PyTorch's default, in the same order. Convolutions: normal with variance 2 / inputs (He et al.,
+    2015), biases 0. Normalisations: 1 and 0.
     """
     for layer in network.modules():
         match layer:
@@ -93,26 +90,26 @@ def initialise(network: nn.Module, generator: Generator) -> None:
 
 
 def restore(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Give a network the numbers of a ``state_dict``, copied, and leave it frozen and in evaluation mode."""
+    """Load a copy of a ``state_dict``; the network ends frozen and in evaluation mode."""
     network.load_state_dict({name: torch.clone(tensor) for name, tensor in weights.items()}, assign=True)
     network.eval().requires_grad_(False)
 
 
 def adopt(network: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """``restore`` from the arrays that somebody published; AssayError where names or shapes are not the network's.
+    """``restore`` from published arrays; AssayError if names or shapes are not the network's.
 
-    They need not tell how many batches a normalisation has seen.
+    The number of batches that a normalisation has seen may be missing.
     """
-    known = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items() if not _counts(name)}
-    found = {name: tuple(array.shape) for name, array in arrays.items()}
-    if wrong := sorted(name for name in known.keys() | found.keys() if known.get(name) != found.get(name)):
-        told = "; ".join(
-            f"{name}: {found.get(name, 'missing')}, not {known.get(name, 'expected')}" for name in wrong[:3]
+    expected = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items() if not _is_batch_count(name)}
+    shapes = {name: tuple(array.shape) for name, array in arrays.items()}
+    if misfits := sorted(name for name in expected.keys() | shapes.keys() if expected.get(name) != shapes.get(name)):
+        details = "; ".join(
+            f"{name}: {shapes.get(name, 'missing')}, not {expected.get(name, 'expected')}" for name in misfits[:3]
         )
-        raise AssayError(f"these weights are not this network's, {len(wrong)} arrays do not fit. {told}.")
-    counts = {name: torch.tensor(0) for name in network.state_dict() if _counts(name)}
+        raise AssayError(f"these weights are not this network's, {len(misfits)} arrays do not fit. {details}.")
+    counts = {name: torch.tensor(0) for name in network.state_dict() if _is_batch_count(name)}
     restore(network, {**{name: torch.from_numpy(array) for name, array in arrays.items()}, **counts})
 
 
-def _counts(name: str) -> bool:
+def _is_batch_count(name: str) -> bool:
     return name.endswith(".num_batches_tracked")

@@ -1,7 +1,7 @@
 """Residual networks (He et al., 2016), with the parameter names of the published CIFAR networks.
 
-On the meta device, as all networks here: ``initialise`` or ``restore`` gives them numbers. Every activation is a module
-of its own.
+On the meta device, as all networks here: ``initialise`` or ``restore`` sets their parameters. Every activation is a
+separate module.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def resnet(depth: int, classes: int, width: int = 16) -> Flattened:
 
 def resnet_wide_stem(depth: int, classes: int, width: int = 16) -> Flattened:
     """A variant: a stem of 64 channels, convolutions as shortcuts, a ReLU after a stage instead of after every block,
-    and an average to 2 x 2 places.
+    and an average to 2 x 2 positions.
     """
     stages = _stages([WIDE, width, 2 * width, 4 * width], _blocks(depth), project, every=False)
     return _network(_stem(WIDE, 3, 1), stages, 2, 4 * width, classes)
@@ -57,12 +57,12 @@ class Decimate(nn.Module):
 
 
 def project(before: int, after: int, stride: int) -> nn.Module:
-    """A convolution of single pixels as a shortcut (option B)."""
+    """A 1x1 convolution as a shortcut (option B)."""
     return nn.Sequential(_convolution(before, after, 1, stride), nn.BatchNorm2d(after, device="meta"))
 
 
 class Block(nn.Module):
-    """Two convolutions and a way around them."""
+    """Two convolutions and a shortcut around them."""
 
     def __init__(self, before: int, after: int, stride: int, shortcut: Shortcut, relu: bool) -> None:
         super().__init__()
@@ -93,22 +93,22 @@ def _stem(width: int, side: int, stride: int) -> dict[str, nn.Module]:
 def _stages(widths: Sequence[int], blocks: int, shortcut: Shortcut, every: bool) -> dict[str, nn.Module]:
     """Stages by name, from the channels of the stem and of each stage; each but the first halves height and width.
 
-    A stage ends with a ReLU; blocks before the last have one if ``every`` block has.
+    A stage ends with a ReLU; with ``every`` all of its blocks do.
     """
-    found: dict[str, nn.Module] = {}
+    stages: dict[str, nn.Module] = {}
     for number, (before, after) in enumerate(pairwise(widths), start=1):
         first = Block(before, after, 1 if number == 1 else 2, shortcut, every or blocks == 1)
         rest = [Block(after, after, 1, shortcut, every or last == blocks) for last in range(2, blocks + 1)]
-        found[f"layer{number}"] = nn.Sequential(first, *rest)
-    return found
+        stages[f"layer{number}"] = nn.Sequential(first, *rest)
+    return stages
 
 
 def _network(
-    stem: dict[str, nn.Module], stages: dict[str, nn.Module], places: int, channels: int, classes: int
+    stem: dict[str, nn.Module], stages: dict[str, nn.Module], side: int, channels: int, classes: int
 ) -> Flattened:
-    """Stem, stages, the average over ``places`` x ``places`` parts of the map, and a linear layer."""
-    linear = nn.Linear(channels * places**2, classes, device="meta")
-    return Flattened(OrderedDict({**stem, **stages, "average": nn.AdaptiveAvgPool2d(places), "linear": linear}))
+    """Stem, stages, an average to ``side`` x ``side`` positions, and a linear layer."""
+    linear = nn.Linear(channels * side**2, classes, device="meta")
+    return Flattened(OrderedDict({**stem, **stages, "average": nn.AdaptiveAvgPool2d(side), "linear": linear}))
 
 
 def _convolution(before: int, after: int, side: int, stride: int) -> nn.Conv2d:

@@ -14,7 +14,7 @@ _OUTLINE = "outline"  # the name of the tensor that holds the JSON
 
 
 def encode(tree: Any) -> bytes:
-    """The one byte string of a tree. TypeError where it holds anything but dictionaries, lists, tuples, tensors,
+    """The canonical byte string of a tree. TypeError if it holds anything but dictionaries, lists, tuples, tensors,
     numbers, strings and None."""
     tensors: dict[str, Tensor] = {}
     outline = json.dumps(_outlined(tree, tensors)).encode()
@@ -25,20 +25,20 @@ def encode(tree: Any) -> bytes:
 def digest(tree: Any) -> str:
     """sha256 of a tree, in hexadecimal; TypeError as in ``encode``."""
     tensors: dict[str, Tensor] = {}
-    found = hashlib.sha256(json.dumps(_outlined(tree, tensors)).encode())
+    hasher = hashlib.sha256(json.dumps(_outlined(tree, tensors)).encode())
     for tensor in tensors.values():
-        found.update(_plain(tensor).flatten().view(torch.uint8).numpy().data)
-    return found.hexdigest()
+        hasher.update(_plain(tensor).flatten().view(torch.uint8).numpy().data)
+    return hasher.hexdigest()
 
 
 def decode(raw: bytes) -> Any:
-    """The tree, its tensors with the layout in memory and on the device that they had."""
+    """The tree; tensors get their memory layout and device back."""
     tensors = load(raw)
     return _filled(json.loads(tensors.pop(_OUTLINE).numpy().tobytes()), tensors)
 
 
 def _outlined(value: Any, tensors: dict[str, Tensor]) -> Any:
-    """The tree as JSON. JSON has neither tuples nor keys that are numbers, so containers carry their type."""
+    """The tree as JSON; tensors go into ``tensors``. JSON has no tuples or number keys, so containers carry a type."""
     match value:
         case Tensor():
             name = str(len(tensors))
@@ -75,5 +75,5 @@ def _plain(tensor: Tensor) -> Tensor:
 
 
 def _stride(tensor: Tensor) -> list[int]:
-    """The tensor's own where its numbers lie without gaps, else that of a copy."""
+    """The tensor's own stride if its numbers lie without gaps, else that of a copy."""
     return list(torch.empty_like(tensor, device="meta").stride())

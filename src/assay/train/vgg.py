@@ -1,7 +1,7 @@
 """VGG networks (Simonyan and Zisserman, 2015), with and without batch normalisation or biases.
 
-On the meta device, as all networks here: ``initialise`` or ``restore`` gives them numbers. Every activation is a module
-of its own. There is no dropout: it would draw from torch's global random numbers.
+On the meta device, as all networks here: ``initialise`` or ``restore`` sets their parameters. Every activation is a
+separate module. There is no dropout: it would draw from torch's global random stream.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def vgg(
     bias: bool = True,  # without biases and normalisation the network is homogeneous: f(a x) = a f(x) for a > 0
     hidden: Sequence[int] | None = None,  # widths of the hidden linear layers; None: two of 8 * width (CIFAR versions)
 ) -> Flattened:
-    """``features`` (stages of convolutions, each ending with a maximum over 2 x 2 pixels) and a ``classifier``.
+    """``features`` (stages of convolutions, each ending with a 2 x 2 maximum) and a ``classifier``.
 
-    A picture that is too small for five maxima goes without the last ones.
+    A picture that is too small for five maxima skips the last ones.
     """
     if depth not in STAGES:
         raise SpecError(f"a VGG network has {', '.join(map(str, STAGES))} layers, not {depth}.")

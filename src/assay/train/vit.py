@@ -1,4 +1,4 @@
-"""A small vision transformer (Dosovitskiy et al., 2021): shapes first, then numbers from an explicit generator."""
+"""A small vision transformer (Dosovitskiy et al., 2021): shapes first, then parameters from an explicit generator."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-DEVIATION = 0.02  # of the first positions
+DEVIATION = 0.02  # of the initial position embeddings
 
 
 class Attention(nn.Module):
@@ -29,7 +29,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and a network at each position, each behind a layer normalisation, each added to the stream."""
+    """Attention and a network at each position, each after a layer normalisation and added to the stream."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Block(nn.Module):
 
 
 class Vit(nn.Module):
-    """Patches become positions behind a class token, whose last state makes the logits."""
+    """Patches are positions after a class token; logits are read from the class token's final state."""
 
     def __init__(self, patches: int, embed: nn.Conv2d, blocks: nn.Sequential, head: nn.Linear) -> None:
         super().__init__()
@@ -66,9 +66,9 @@ class Vit(nn.Module):
 
 
 def vit(side: int, patch: int, width: int, depth: int, heads: int, classes: int, channels: int = 3) -> Vit:
-    """A vision transformer for images of ``side`` x ``side`` pixels, on the meta device: shapes without numbers.
+    """A vision transformer for images of ``side`` x ``side`` pixels, on the meta device: shapes without values.
 
-    ``initialise_vit`` or networks' ``restore`` gives them.
+    ``initialise_vit`` or ``networks.restore`` sets them.
     """
     if side % patch or width % heads:
         raise ValueError(
@@ -80,14 +80,19 @@ def vit(side: int, patch: int, width: int, depth: int, heads: int, classes: int,
 
 
 def initialise_vit(network: Vit, generator: Generator) -> None:
-    """Give every parameter its first number, as in the paper's program: layers Xavier-uniform without bias, positions
-    normal, class token 0."""
+    """Draw initial parameters as in the paper's program: layers Xavier-uniform with bias 0, positions normal, class
+    token 0."""
     network.to_empty(device="cpu")
+    initialise_layers(network, generator)
+    nn.init.zeros_(network.token)
+    nn.init.normal_(network.positions, std=DEVIATION, generator=generator)
+
+
+def initialise_layers(network: nn.Module, generator: Generator) -> None:
+    """Linear layers and convolutions Xavier-uniform with bias 0, normalisations 1 and 0."""
     for layer in network.modules():
         if isinstance(layer, nn.Linear | nn.Conv2d):
             nn.init.xavier_uniform_(layer.weight.view(len(layer.weight), -1), generator=generator)
             nn.init.zeros_(layer.get_parameter("bias"))
         elif isinstance(layer, nn.LayerNorm):
             layer.reset_parameters()
-    nn.init.zeros_(network.token)
-    nn.init.normal_(network.positions, std=DEVIATION, generator=generator)

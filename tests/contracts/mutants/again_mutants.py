@@ -37,16 +37,26 @@ INFIDELITY = [
     own(
         "infidelity",
         "one factor for all samples",
-        "best = (told * change).sum(dim=1, keepdim=True) / size.where(size > 0, 1.0)",
-        "best = (told * change).sum() / size.sum() + 0 * size",
+        "best = (forecast * change).sum(dim=1, keepdim=True) / size.where(size > 0, 1.0)",
+        "best = (forecast * change).sum() / size.sum() + 0 * size",
     ),
     own("infidelity", "factor of any sign", ".clamp(min=0)", ""),
     own("infidelity", "blank canvas whatever was asked", "scene, self.canvas,", 'scene, "zero",'),
     own("infidelity", "squares are sets", 'if region or self.perturbation == "square":', "if region:"),
     own("infidelity", "regions are sets", "if region or", "if"),
     own("infidelity", "regions of tables are squares", ' and scene.setting.kind == "image"', ""),
-    own("infidelity", "drops as they are", "change, told = without(trend, change), settled", "told = settled"),
-    own("infidelity", "forecasts as they are", "settled(without(trend, told), told)", "told"),
+    own(
+        "infidelity",
+        "drops as they are",
+        "change, forecast = without_trend(trend, change), zero_where",
+        "forecast = zero_where",
+    ),
+    own(
+        "infidelity",
+        "forecasts as they are",
+        "zero_where_rounding(without_trend(trend, forecast), forecast)",
+        "forecast",
+    ),
     own("infidelity", "rounding is a forecast", "ROUNDING = 1e-12", "ROUNDING = 0"),
     own("infidelity", "sizes count always", 'if self.trend == "constant" or self._noisy:', "if self._noisy:"),
     own("infidelity", "sizes count never", 'if self.trend == "constant" or self._noisy:', "if True:"),
@@ -102,8 +112,8 @@ INFIDELITY = [
         "infidelity",
         "squares in a corner",
         PERTURB,
-        "(place * torch.stack([height - side + 1, width - side + 1])).floor()",
-        "(place * 0)",
+        "(position * torch.stack([height - side + 1, width - side + 1])).floor()",
+        "(position * 0)",
     ),
     Mutant("infidelity", "the same noise again", PERTURB, 'f"noise {index}"', '"noise"'),
 ]
@@ -137,7 +147,7 @@ MAX_SENSITIVITY = [
 
 CLASSES = [
     own("class_sensitivity", "most likely instead of least", 'if self.other == "least":', 'if self.other == "most":'),
-    own("class_sensitivity", "the target may be the other", "outputs.masked_fill(own, torch.inf)", "outputs"),
+    own("class_sensitivity", "the target may be the other", "outputs.masked_fill(is_target, torch.inf)", "outputs"),
     own("class_sensitivity", "the class asked about", "trial.again(target=other)", "trial.again()"),
     own("class_sensitivity", "one output will do", "if outputs.shape[1] < 2:", "if outputs.shape[1] < 1:"),
     *each(ALIKE, "rank correlation always", SIMILAR, 'if by == "spearman":', "if True:"),
@@ -159,13 +169,13 @@ CLASSES = [
         "class_sensitivity",
         "rounding is an order",
         SIMILAR,
-        "return spearman(_settled(left), _settled(right))",
+        "return spearman(_on_grid(left), _on_grid(right))",
         "return spearman(left, right)",
     ),
 ]
 
 RANDOMISATION = [
-    own("parameter_randomisation", "from the input", "layers(setting.model)[::-1]", "layers(setting.model)"),
+    own("parameter_randomisation", "from the input", "layer_names(setting.model)[::-1]", "layer_names(setting.model)"),
     own("parameter_randomisation", "one layer too few", "names[:depth] if", "names[: depth - 1] if"),
     own(
         "parameter_randomisation",
@@ -193,10 +203,10 @@ RANDOMISATION = [
         "parameter_randomisation",
         "weights too small",
         RENEW,
-        "1 / sqrt(_inputs(parameter) if parameter.dim() > 1 else most)",
-        "1 / (_inputs(parameter) if parameter.dim() > 1 else most)",
+        "1 / sqrt(_inputs(parameter) if parameter.dim() > 1 else most_inputs)",
+        "1 / (_inputs(parameter) if parameter.dim() > 1 else most_inputs)",
     ),
-    Mutant("parameter_randomisation", "large biases", RENEW, "if parameter.dim() > 1 else most)", ")"),
+    Mutant("parameter_randomisation", "large biases", RENEW, "if parameter.dim() > 1 else most_inputs)", ")"),
     Mutant(
         "parameter_randomisation",
         "running statistics stay",
@@ -232,12 +242,12 @@ DUMMY = [
 
 SYMMETRY = [
     own("axiom_symmetry", "not swapped", "reversed(values) if swap else values", "values"),
-    own("axiom_symmetry", "second value not tried", "[taken(x, pairs.right), *(", "[*("),
+    own("axiom_symmetry", "second value not tried", "[values_at(x, pairs.right), *(", "[*("),
     own(
         "axiom_symmetry",
         "first takes the second's value",
-        "put(x, pairs.right, taken(x, pairs.left))",
-        "put(x, pairs.left, taken(x, pairs.right))",
+        "with_values(x, pairs.right, values_at(x, pairs.left))",
+        "with_values(x, pairs.left, values_at(x, pairs.right))",
     ),
     own(
         "axiom_symmetry",
@@ -252,7 +262,7 @@ SYMMETRY = [
         '["same"].T.new_ones(len(pairs), len(trial)) & _equal',
     ),
     own("axiom_symmetry", "baselines ignored", "& _equal_baselines(scene, pairs)", ""),
-    own("axiom_symmetry", "widths ignored", "(same & pairs.fit)", "same"),
+    own("axiom_symmetry", "widths ignored", "(same & pairs.equal_width)", "same"),
     own("axiom_symmetry", "rounding counts", "ROUNDING = 1e-5", "ROUNDING = 0"),
     own(
         "axiom_symmetry",
@@ -266,8 +276,8 @@ SYMMETRY = [
         "axiom_symmetry",
         "first entries only",
         MEMBERS,
-        "return owner.argsort(stable=True)[start[:, None] + place], width",
-        "return owner.argsort(stable=True)[start[:, None] + 0 * place], width",
+        "return owner.argsort(stable=True)[start[:, None] + position], width",
+        "return owner.argsort(stable=True)[start[:, None] + 0 * position], width",
     ),
     Mutant("axiom_symmetry", "contexts are all the input", CONTEXTS, "half[0] = False", "half[:] = False"),
 ]
@@ -280,28 +290,36 @@ LINEARITY = [
         "axiom_linearity",
         "not asked whether it is a sum",
         MIXTURE,
-        "if folded is not None and _is(",
-        "if folded is not None or _is(",
+        "if folded is not None and _outputs_are_sums(",
+        "if folded is not None or _outputs_are_sums(",
     ),
     Mutant(
         "axiom_linearity",
         "bias not summed",
         MIXTURE,
-        "fits[-1].bias.copy_(mixture @ fits[-1].bias)",
-        "fits[-1].bias.copy_(10 + fits[-1].bias)",
+        "candidates[-1].bias.copy_(mixture @ candidates[-1].bias)",
+        "candidates[-1].bias.copy_(10 + candidates[-1].bias)",
     ),
     Mutant("axiom_linearity", "the model itself is folded", MIXTURE, "copy = model_copy(model)", "copy = model"),
     Mutant("axiom_linearity", "logits summed for probabilities", MIXTURE, "[nn.Softmax(dim=1)]", "[]"),
     Mutant("axiom_linearity", "temperature ignored", MIXTURE, "question.temperature in (None, 1.0)", "True"),
-    Mutant("axiom_linearity", "hints left behind", MIXTURE, 'f"model.{hint}" if hint in known else hint', "hint"),
+    Mutant("axiom_linearity", "hints left behind", MIXTURE, 'f"model.{hint}" if hint in layers else hint', "hint"),
     Mutant("axiom_linearity", "the fast twin stays", MIXTURE, "model=model, forward=None)", "model=model)"),
 ]
 
 COMPLETENESS = [
     own(
-        "axiom_completeness", "sizes added up", "given.sum(dim=1), top - bottom", "given.abs().sum(dim=1), top - bottom"
+        "axiom_completeness",
+        "sizes added up",
+        "attributions.sum(dim=1), top - bottom",
+        "attributions.abs().sum(dim=1), top - bottom",
     ),
-    own("axiom_completeness", "score of the input alone", "given.sum(dim=1), top - bottom", "given.sum(dim=1), top"),
+    own(
+        "axiom_completeness",
+        "score of the input alone",
+        "attributions.sum(dim=1), top - bottom",
+        "attributions.sum(dim=1), top",
+    ),
     own(
         "axiom_completeness", "the environment's baseline", "trial.scene.ask(trial.scene.question)", "trial.scene.ask()"
     ),

@@ -50,13 +50,15 @@ MUTANTS = [
     Mutant(
         "attribution_difference", "never the given map", MAPS, "(target == trial.scene.target) & ", "(target < 0) & "
     ),
-    Mutant("attribution_difference", "one for all", MAPS, "torch.where(asked[:, None], given, again)", "again"),
+    Mutant(
+        "attribution_difference", "one for all", MAPS, "torch.where(reusable[:, None], trial_map, new_map)", "new_map"
+    ),
     Mutant(
         "attribution_difference",
         "one channel only",
         MAPS,
-        "again = per_feature(trial.again(target=target, setting=setting).double(), setting.features)",
-        "again = trial.again(target=target, setting=setting).double()[:, 0]",
+        "new_map = per_feature(trial.again(target=target, setting=setting).double(), setting.features)",
+        "new_map = trial.again(target=target, setting=setting).double()[:, 0]",
     ),
     Mutant(
         "attribution_difference",
@@ -70,13 +72,25 @@ MUTANTS = [
         "attribution_difference", "one stretch for the whole block", MAPS, "(values - low) /", "(values - low.amin()) /"
     ),
     Mutant("attribution_difference", "always stretched", MAPS, "if not self.stretch:", "if False:"),
-    Mutant("attribution_difference", "constant maps of the sibling count", MAPS, "bright & other_bright", "bright"),
-    Mutant("attribution_difference", "constant maps of the model count", MAPS, "bright & other_bright", "other_bright"),
+    Mutant(
+        "attribution_difference",
+        "constant maps of the sibling count",
+        MAPS,
+        "map_defined & sibling_defined",
+        "map_defined",
+    ),
+    Mutant(
+        "attribution_difference",
+        "constant maps of the model count",
+        MAPS,
+        "map_defined & sibling_defined",
+        "sibling_defined",
+    ),
     Mutant(
         "attribution_difference",
         "the model's hints",
         SIBLING,
-        "if own else setting.hints",
+        "if sibling_hints else setting.hints",
         "if False else setting.hints",
     ),
     Mutant("top_images", "the model itself", SIBLING, "model=setting.sibling", "model=setting.model"),

@@ -5,15 +5,21 @@ from __future__ import annotations
 from contracts.mutants.mutant import Mutant
 
 OWN = "assay.metrics.single_deletion"
-CELLS = "assay.kit.cells"
-LEVELS = "assay.kit.levels"
+CELLS = "assay.kit.grid_cells"
+LEVELS = "assay.kit.rounding"
 
 MUTANTS = [
     Mutant("single_deletion", "drops negated", OWN, "clean[:, None].double() - without", "without - clean[:, None]"),
     Mutant(
-        "single_deletion", "all but the cell replaced", OWN, "every[part, None] == cells", "every[part, None] != cells"
+        "single_deletion",
+        "all but the cell replaced",
+        OWN,
+        "indices[part, None] == cells",
+        "indices[part, None] != cells",
     ),
-    Mutant("single_deletion", "cells before it, too", OWN, "every[part, None] == cells", "every[part, None] >= cells"),
+    Mutant(
+        "single_deletion", "cells before it, too", OWN, "indices[part, None] == cells", "indices[part, None] >= cells"
+    ),
     Mutant("single_deletion", "blank canvas whatever was asked", OWN, "scene, self.canvas,", 'scene, "zero",'),
     Mutant("single_deletion", "asks what the environment asks", OWN, "Question(self.readout,", "Question(None,"),
     Mutant("single_deletion", "no temperature", OWN, "self.readout, self.temperature", "self.readout, None"),
@@ -21,8 +27,8 @@ MUTANTS = [
         "single_deletion",
         "transformed after adding up",
         OWN,
-        "return levels(cell_sums(values, cells),",
-        "return levels(self._transformed(cell_sums(trial.map.flatten(1).double(), cells)),",
+        "cell_sums(values, cells), MAP_ROUNDING",
+        "self._transformed(cell_sums(trial.map.flatten(1).double(), cells)), MAP_ROUNDING",
     ),
     Mutant(
         "single_deletion",
@@ -34,9 +40,19 @@ MUTANTS = [
     Mutant("single_deletion", "sizes for the positive part", OWN, "values.clamp(min=0)", "values.abs()"),
     Mutant("single_deletion", "negative part", OWN, "values.clamp(min=0)", "values.clamp(max=0)"),
     Mutant(
-        "single_deletion", "first sample only", OWN, "levels(drops, equal)", "levels(drops[:1].expand_as(drops), equal)"
+        "single_deletion",
+        "first sample only",
+        OWN,
+        "rounding_levels(drops, rounding)",
+        "rounding_levels(drops[:1].expand_as(drops), rounding)",
     ),
-    Mutant("single_deletion", "rounding of answers counts", OWN, "equal = answer_rounding(without.dtype)", "equal = 0"),
+    Mutant(
+        "single_deletion",
+        "rounding of answers counts",
+        OWN,
+        "rounding = answer_rounding(without.dtype)",
+        "rounding = 0",
+    ),
     Mutant("single_deletion", "rounding of maps counts", OWN, "MAP_ROUNDING = 1", "MAP_ROUNDING = 0"),
     Mutant("single_deletion", "much of a map is rounding", OWN, "MAP_ROUNDING = 1", "MAP_ROUNDING = 2**8"),
     Mutant("single_deletion", "much of an answer is rounding", LEVELS, "UNITS = 16", "UNITS = 2**50"),
@@ -51,8 +67,9 @@ MUTANTS = [
         "single_deletion",
         "values instead of ranks",
         OWN,
-        "spearman(self._attributed(trial), levels(drops, equal))",
-        "__import__('assay.kit.ranks', fromlist=['pearson']).pearson(self._attributed(trial), drops, equal, equal)",
+        "spearman(self._attribution_levels(trial), rounding_levels(drops, rounding))",
+        "__import__('assay.kit.feature_orders', fromlist=['pearson'])"
+        ".pearson(self._attribution_levels(trial), drops, rounding, rounding)",
     ),
     Mutant("single_deletion", "always defined", OWN, "rows(value=value, defined=defined)", "rows(value=value)"),
     Mutant("single_deletion", "endless answers are ranked", OWN, ".where(finite[:, None], 0.0)", ".nan_to_num()"),

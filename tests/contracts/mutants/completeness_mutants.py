@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contracts.mutants.mutant import Mutant
 
-MASKS = "assay.kit.masks"
+MASKS = "assay.kit.feature_orders"
 SOCO = "assay.metrics._soco"
 REMOVAL = "assay.metrics._removal"
 OWN = "assay.metrics.completeness"
@@ -25,13 +25,18 @@ MUTANTS = [
     wrong("accuracy for score", OWN, 'int(self.indicator != "accuracy")', "0"),
     wrong("probability whatever was asked", SOCO, ".get(indicator, readout)", '.get(indicator, "probability")'),
     wrong("channels cancel", SOCO, "per_feature(raw.abs(), features)", "per_feature(raw, features).abs()"),
-    wrong("no minimum taken off", SOCO, "height - height.amin(dim=1, keepdim=True)", "height"),
-    wrong("smallest of the block", SOCO, "height.amin(dim=1, keepdim=True)", "height.amin()"),
-    wrong("not relative to the largest", SOCO, "return scaled(height.clamp", "return (height.clamp"),
-    wrong("nothing cut off", SOCO, "height.clamp(0, 1)", "height.clamp(min=0)"),
-    wrong("cut at 1", SOCO, "height.clamp(min=0))", "height.clamp(0, 1))"),
-    wrong("negative values stay", SOCO, "height.clamp(min=0))", "height.abs())"),
-    wrong("first sample only", OWN, "above(height, bars[part])", "above(height[:1].expand_as(height), bars[part])"),
+    wrong("no minimum taken off", SOCO, "strength - strength.amin(dim=1, keepdim=True)", "strength"),
+    wrong("smallest of the block", SOCO, "strength.amin(dim=1, keepdim=True)", "strength.amin()"),
+    wrong("not relative to the largest", SOCO, "return scaled_by_largest(strength.clamp", "return (strength.clamp"),
+    wrong("nothing cut off", SOCO, "strength.clamp(0, 1)", "strength.clamp(min=0)"),
+    wrong("cut at 1", SOCO, "strength.clamp(min=0))", "strength.clamp(0, 1))"),
+    wrong("negative values stay", SOCO, "strength.clamp(min=0))", "strength.abs())"),
+    wrong(
+        "first sample only",
+        OWN,
+        "above_thresholds(strength, bars[part])",
+        "above_thresholds(strength[:1].expand_as(strength), bars[part])",
+    ),
     wrong("blank canvas whatever was asked", OWN, "scene, self.canvas", 'scene, "zero"'),
     wrong(
         "the intact input for what is left",
@@ -47,6 +52,6 @@ MUTANTS = [
         "one channel only",
         REMOVAL,
         "features.expand(removed)\n        if",
-        "features.expand(removed).clone()\n        gone[:, :, 1:] = False\n        if",
+        "features.expand(removed).clone()\n        removed_entries[:, :, 1:] = False\n        if",
     ),
 ]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contracts.mutants.mutant import Mutant, each
 
-RANKS = "assay.kit.ranks"
+RANKS = "assay.kit.feature_orders"
 CURVES = "assay.kit.curves"
-MASKS = "assay.kit.masks"
+MASKS = "assay.kit.feature_orders"
 ORDER = "assay.metrics._order"
 REMOVAL = "assay.metrics._removal"
-SMOOTH = "assay.kit.smooth"
+SMOOTH = "assay.kit.blur"
 DELETION = "assay.metrics.deletion"
 EXCHANGES = ("insertion", "deletion")
 
@@ -28,22 +28,23 @@ MUTANTS = [
         "return values.argsort(dim=1, descending=True, stable=True)",
         "return values.argsort(dim=1, stable=True).flip(1)",
     ),
-    *each(EXCHANGES, "one feature too many", MASKS, "place < counts", "place <= counts"),
-    *each(EXCHANGES, "one feature too few", MASKS, "place < counts", "place + 1 < counts"),
-    *each(EXCHANGES, "order taken for place", ORDER, "places(order).view", "order.view"),
+    *each(EXCHANGES, "one feature too many", MASKS, "position < counts", "position <= counts"),
+    *each(EXCHANGES, "one feature too few", MASKS, "position < counts", "position + 1 < counts"),
+    *each(EXCHANGES, "order taken for place", ORDER, "positions(order).view", "order.view"),
     *each(
         EXCHANGES,
         "first sample's order for all",
         ORDER,
-        "places(order).view",
-        "places(order[:1].expand_as(order)).view",
+        "positions(order).view",
+        "positions(order[:1].expand_as(order)).view",
     ),
     *each(
         EXCHANGES,
         "first channel only",
         REMOVAL,
-        "        gone = self.query.setting.features.expand(removed)\n",
-        "        gone = self.query.setting.features.expand(removed).clone()\n        gone[:, :, 1:] = False\n",
+        "        removed_entries = self.query.setting.features.expand(removed)\n",
+        "        removed_entries = self.query.setting.features.expand(removed).clone()\n"
+        "        removed_entries[:, :, 1:] = False\n",
     ),
     *each(
         EXCHANGES,
@@ -98,8 +99,8 @@ MUTANTS = [
         EXCHANGES,
         "shuffle not undone",
         RANKS,
-        "return shuffle.gather(1, dealt.argsort(dim=1, descending=True, stable=True))",
-        "return dealt.argsort(dim=1, descending=True, stable=True)",
+        "return shuffle.gather(1, shuffled.argsort(dim=1, descending=True, stable=True))",
+        "return shuffled.argsort(dim=1, descending=True, stable=True)",
     ),
     *each(EXCHANGES, "always the probability", DELETION, "Question(self.readout,", 'Question("probability",'),
     *each(EXCHANGES, "asks what the environment asks", DELETION, "Question(self.readout,", "Question(None,"),

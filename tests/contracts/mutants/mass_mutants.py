@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contracts.mutants.mutant import Mutant
 
-SOFT = "assay.kit.soft"
+SOFT = "assay.kit.soft_precision"
 OWN = "assay.metrics.{}"
 
 MUTANTS = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contracts.mutants.mutant import Mutant, each
 
-RANKS = "assay.kit.ranks"
+RANKS = "assay.kit.feature_orders"
 CURVES = "assay.kit.curves"
 ORDER = "assay.metrics._order"
 OWN = "assay.metrics.modulo_deletion"
@@ -47,7 +47,7 @@ MUTANTS = [
         "total = torch.ones_like(hits).sum(dim=1, keepdim=True)",
     ),
     *each(MODULO, "first sample's truth for all", OWN, "true.gather(1,", "true[:1].expand_as(true).gather(1,"),
-    *each(MODULO, "absolute ignored", OWN, "ordered(trial, self.absolute,", "ordered(trial, False,"),
+    *each(MODULO, "absolute ignored", OWN, "feature_order(trial, self.absolute,", "feature_order(trial, False,"),
     *each(MODULO, "ties ignored", OWN, "self.absolute, self.ties)", 'self.absolute, "stable")'),
     *each(
         MODULO,
@@ -57,7 +57,7 @@ MUTANTS = [
         ".permutations(values.shape[1])[:1].expand_as(values).to(",
     ),
     *each(MODULO, "always defined", OWN, "true.any(dim=1)", "true.any(dim=1) | True"),
-    *each(MODULO, "curve is not the share met", OWN, "[:, kept])", "[:, kept] ** 2)"),
+    *each(MODULO, "curve is not the share met", OWN, "[:, stored])", "[:, stored] ** 2)"),
     *each(
         MODULO,
         "step function instead of trapezoids",
@@ -71,8 +71,8 @@ MUTANTS = [
         MODULO,
         "area of the thinned curve",
         OWN,
-        "value=area(curve, gone)",
-        "value=area(curve[:, kept[::7]], gone[kept[::7]])",
+        "value=area(curve, share)",
+        "value=area(curve[:, stored[::7]], share[stored[::7]])",
     ),
     Mutant("modulo_deletion", "counts up", OWN, "(1 - curve) *", "curve *"),
     Mutant("modulo_deletion", "undefined is full", OWN, "(1 - curve) * defined[:, None]", "1 - curve"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contracts.mutants.mutant import Mutant
 
-RANKS = "assay.kit.ranks"
+RANKS = "assay.kit.feature_orders"
 SETS = "assay.metrics._sets"
 OWN = "assay.metrics.modulo_sensitivity_n"
 

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import assay
-from assay.core.registry import card, expanded
+from assay.catalogue.registry import card, expand_alias
 from assay.core.spec import Spec
 from contracts.mutants.mutant import Mutant
 
@@ -27,7 +27,7 @@ def planted(mutant: Mutant) -> Iterator[Callable[..., Any]]:
         for name in before:
             del sys.modules[name]
         _plant(mutant.module, changed(mutant))
-        spec = expanded("metrics", Spec(mutant.metric))
+        spec = expand_alias("metrics", Spec(mutant.metric))
         module, _, attr = card("metrics", spec.name).target.partition(":")
         made = getattr(importlib.import_module(module), attr)
         yield partial(made, **dict(spec.params)) if spec.params else made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contracts.mutants.mutant import each
 
 CURVES = "assay.kit.curves"
-MASKS = "assay.kit.masks"
+MASKS = "assay.kit.feature_orders"
 ORDER = "assay.metrics._order"
 ROAD = "assay.metrics.road"
 IDS = "assay.metrics.ids"
@@ -14,7 +14,7 @@ ROADS = ("road", "road_lerf")
 DELETIONS = ("ids", "ids_descending")
 
 MUTANTS = [
-    *each((*ROADS, *DELETIONS), "one feature too many", MASKS, "place < counts", "place <= counts"),
+    *each((*ROADS, *DELETIONS), "one feature too many", MASKS, "position < counts", "position <= counts"),
     *each((*ROADS, *DELETIONS), "absolute ignored", ORDER, "values = values.abs() if absolute else values", "pass"),
     *each((*ROADS, *DELETIONS), "last point for the mean", ORDER, "value=curve.mean(dim=1)", "value=curve[:, -1]"),
     *each((*ROADS, *DELETIONS), "in the other direction", ORDER, "-values if lowest else", "values if lowest else -"),
@@ -38,8 +38,8 @@ MUTANTS = [
         DELETIONS,
         "what is deleted comes back",
         IDS,
-        "torch.where(place < count, place, fresh + order.shape[1])",
-        "fresh",
+        "torch.where(position < count, position, new_position + order.shape[1])",
+        "new_position",
     ),
     *each(DELETIONS, "own canvas forgotten", REMOVAL, "baseline=_blurred(", "baseline=0 * _blurred("),
     *each(ROADS, "the other end first", ROAD, 'self.order == "lerf"', 'self.order != "lerf"'),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contracts.mutants.mutant import Mutant
 
-RANKS = "assay.kit.ranks"
+RANKS = "assay.kit.feature_orders"
 CURVES = "assay.kit.curves"
 REMOVAL = "assay.metrics._removal"
 OWN = "assay.metrics.sensitivity_n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contracts.mutants.mutant import Mutant, each
 
-SOFT = "assay.kit.soft"
-SMOOTH = "assay.kit.smooth"
+SOFT = "assay.kit.soft_precision"
+SMOOTH = "assay.kit.blur"
 SIGNED = "assay.metrics._signed"
 OWN = "assay.metrics.{}"
 SOFTS = ("precision", "recall", "f1")
@@ -78,16 +78,22 @@ MUTANTS = [
         SOFTS,
         "negatives over the largest positive",
         SOFT,
-        "return scaled(values.clamp(min=0)) - scaled((-values).clamp(min=0))",
+        "return scaled_by_largest(values.clamp(min=0)) - scaled_by_largest((-values).clamp(min=0))",
         "return values / values.amax(dim=1, keepdim=True).clamp(min=1e-30)",
     ),
     *each(SOFTS, "largest of the whole block", SOFT, "values.amax(dim=1, keepdim=True))", "values.amax())"),
-    *each(SOFTS, "truth not smoothed", SIGNED, "scaled(blur(true.view_as(trial.effect), smooth).flatten(1))", "true"),
+    *each(
+        SOFTS,
+        "truth not smoothed",
+        SIGNED,
+        "scaled_by_largest(blur(true.view_as(trial.effect), smooth).flatten(1))",
+        "true",
+    ),
     *each(
         ("precision", "f1"),
         "smoothed truth not back at 1",
         SIGNED,
-        "scaled(blur(true.view_as(trial.effect), smooth).flatten(1))",
+        "scaled_by_largest(blur(true.view_as(trial.effect), smooth).flatten(1))",
         "blur(true.view_as(trial.effect), smooth).flatten(1)",
     ),
     *each(
@@ -104,8 +110,8 @@ MUTANTS = [
         SOFTS,
         "graded truth left as it is",
         SIGNED,
-        "signed(normalised(effect(trial, truth).flatten(1)), sign)",
-        "signed(effect(trial, truth).flatten(1).double(), sign)",
+        "part_of_sign(normalised(effect(trial, truth).flatten(1)), sign)",
+        "part_of_sign(effect(trial, truth).flatten(1).double(), sign)",
     ),
     Mutant(
         "precision",
@@ -135,6 +141,12 @@ MUTANTS = [
         "_over((claimed * true).sum(dim=1), true.sum(dim=1))",
         "_over(((claimed > 0) * true).sum(dim=1), true.sum(dim=1))",
     ),
-    Mutant("f1", "arithmetic mean", SOFT, "_over(2 * found * covered, found + covered)", "(found + covered) / 2"),
-    Mutant("f1", "half of it", SOFT, "2 * found * covered", "found * covered"),
+    Mutant(
+        "f1",
+        "arithmetic mean",
+        SOFT,
+        "_over(2 * share_true * share_claimed, share_true + share_claimed)",
+        "(share_true + share_claimed) / 2",
+    ),
+    Mutant("f1", "half of it", SOFT, "2 * share_true * share_claimed,", "share_true * share_claimed,"),
 ]

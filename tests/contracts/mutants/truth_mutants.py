@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contracts.mutants.mutant import Mutant, each
 
-RANKS = "assay.kit.ranks"
+RANKS = "assay.kit.feature_orders"
 PAIR = "assay.metrics._pair"
 OWN = "assay.metrics.{}"
 CHOOSING = ("top_k", "precision_at_support")
@@ -36,24 +36,28 @@ MUTANTS = [
         CHOOSING,
         "one too many, in reading order",
         RANKS,
-        "(places(descending(values)) < count)",
-        "(places(descending(values)) <= count)",
+        "(positions(descending_order(values)) < count)",
+        "(positions(descending_order(values)) <= count)",
     ),
     *each(
         CHOOSING,
         "the order taken for the places",
         RANKS,
-        "(places(descending(values)) < count)",
-        "(descending(values) < count)",
+        "(positions(descending_order(values)) < count)",
+        "(descending_order(values) < count)",
     ),
     *each(
-        CHOOSING, "all that tie are in", RANKS, "tied * left.double() / tied.sum(dim=1, keepdim=True)", "tied.double()"
+        CHOOSING,
+        "all that tie are in",
+        RANKS,
+        "tied * remaining.double() / tied.sum(dim=1, keepdim=True)",
+        "tied.double()",
     ),
     *each(
         CHOOSING,
         "none that ties is in",
         RANKS,
-        "above.double() + tied * left.double() / tied.sum(dim=1, keepdim=True)",
+        "above.double() + tied * remaining.double() / tied.sum(dim=1, keepdim=True)",
         "above.double()",
     ),
     *each(CHOOSING, "one place less", RANKS, "(count - 1).clamp(min=0)", "(count - 2).clamp(min=0)"),
@@ -85,15 +89,15 @@ MUTANTS = [
         "spearman",
         "Pearson's",
         RANKS,
-        "pearson(average_ranks(left), average_ranks(right), none, none)",
-        "pearson(left, right, none, none)",
+        "pearson(average_ranks(left), average_ranks(right), zero, zero)",
+        "pearson(left, right, zero, zero)",
     ),
     Mutant(
         "spearman",
         "map not ranked",
         RANKS,
-        "pearson(average_ranks(left), average_ranks(right), none, none)",
-        "pearson(left, average_ranks(right), none, none)",
+        "pearson(average_ranks(left), average_ranks(right), zero, zero)",
+        "pearson(left, average_ranks(right), zero, zero)",
     ),
     Mutant("spearman", "constant is defined", RANKS, "product.where(defined, 0.0), defined", "product, defined | True"),
     Mutant("spearman", "ceiling is squared", RANKS, "(count**2 - 1) / 12)).sqrt()", "(count**2 - 1) / 12))"),
@@ -155,8 +159,8 @@ MUTANTS = [
         "precision_at_support",
         "over all features",
         OWN.format("precision_at_support"),
-        "found / support.clamp(min=1)",
-        "found / true.shape[1]",
+        "hits / support.clamp(min=1)",
+        "hits / true.shape[1]",
     ),
     Mutant(
         "pointing_game",
@@ -197,7 +201,7 @@ MUTANTS = [
         "pointing_game",
         "any effect",
         OWN.format("pointing_game"),
-        "signed(trial.effect, self.sign) > 0",
+        "part_of_sign(trial.effect, self.sign) > 0",
         "trial.effect != 0",
     ),
     Mutant(

@@ -15,6 +15,8 @@ from assay.core.setting import Reference
 from assay.methods import agop
 from assay.methods.agop import Agop
 from assay.methods.input_x_gradient import InputXGradient
+from assay.train.networks import initialise
+from assay.train.networks import mlp as network
 from scenes import TINY, ask, cnn, data, fitted, mlp, randomised
 
 
@@ -90,6 +92,13 @@ def test_the_inverse_of_the_whole_matrix_is_its_inverse(query):
 def test_the_threshold_drops_directions(query):
     ranks = [fitted(Agop(threshold), query).fitted["factor"].shape[1] for threshold in (0.0, 0.2, 0.9)]
     assert ranks == [6, 2, 1]  # eigenvalues 0.26, 0.080, 0.042, 0.019, 0.006, 0.003
+
+
+@pytest.mark.parametrize("threshold, rank", [(0.0, 6), (0.2, 2), (0.9, 1)])
+def test_the_number_of_kept_directions_is_noted(query, threshold, rank):
+    asked = fitted(Agop(threshold), query)
+    Agop(threshold)(asked)
+    assert asked.remarks.notes == {f"rank {rank}": len(query.x)}
 
 
 def test_the_identity_matrix_gives_input_times_gradient(query):
@@ -210,3 +219,21 @@ def test_float32_models_get_float32_attributions_close_to_the_literal_ones():
     double = ask(randomised(mlp()).double(), data(5, 6).double())
     found = Agop()(fitted(Agop(), single))
     assert_close(found.double(), literal(double, 0.01), rtol=1e-3, atol=1e-5)
+
+
+def test_on_the_papers_network_both_factors_make_the_truncated_matrix():
+    """Claim B07: L (L^T g) is M_K g."""
+    random = torch.Generator().manual_seed(0)
+    net = network(20, (256, 256, 128, 64), 3)
+    initialise(net, random)
+    query = ask(net.double().eval(), data(16, 20).double())
+    reference = query.setting.reference
+    slopes = gradients(net, reference.x, reference.label)
+    values, vectors = torch.linalg.eigh(slopes.T @ slopes / len(slopes))
+    kept = values > 0.2 * values.max()
+    truncated = vectors[:, kept] * values[kept] @ vectors[:, kept].T
+    factor = fitted(Agop(0.2), query).fitted["factor"]
+    assert 0 < factor.shape[1] == int(kept.sum()) < 20
+    g = gradients(net, query.x, query.target)
+    expected = g @ truncated
+    assert_close(g @ factor @ factor.T / expected.abs().max(), expected / expected.abs().max(), rtol=0, atol=1e-10)

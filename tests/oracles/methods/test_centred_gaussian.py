@@ -59,5 +59,5 @@ def test_the_study_s_widest_is_flat():
 def test_where_it_does_not_apply():
     with pytest.raises(NotApplicable, match="needs an image, and this is table data"):
         CentredGaussian()(ask(mlp(), data(1, 6)))
-    with pytest.raises(SpecError, match="makes no bump"):
+    with pytest.raises(SpecError, match="is not positive"):
         CentredGaussian(width=0.0)

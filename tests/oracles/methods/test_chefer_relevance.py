@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable
 from assay.core.features import Tokens
-from assay.kit.relevance import relevance
+from assay.kit.backward.chefer import attention_relevance
 from assay.methods.chefer_relevance import CheferRelevance
 from oracles.methods.blocks import images, question, sample, spread, tokens, walks
 from scenes import ask, cnn, data
@@ -105,7 +105,7 @@ def test_relevance_is_the_literal_one(kind, options):
     query = asked(kind, net)
     expected = [literal(net, *walked) for walked in walks(net, query)]
     for start in (0, 2):
-        found = relevance(net, query.x, query.target, start)
+        found = attention_relevance(net, query.x, query.target, start)
         for layer, part in enumerate(found, start):
             wanted = torch.stack([layers[layer] for layers in expected])
             assert_close(part, wanted, rtol=1e-9, atol=1e-9 * float(wanted.abs().max()))

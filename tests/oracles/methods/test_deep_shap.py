@@ -15,6 +15,7 @@ from torch.testing import assert_close
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.rng import Stream
 from assay.core.setting import Reference
+from assay.environments.tabular_rule import TabularRule
 from assay.methods.deep_shap import DeepShap
 from assay.methods.input_x_gradient import InputXGradient
 from scenes import TINY, Flat, ask, cnn, data, fitted, mlp, randomised, rows
@@ -354,3 +355,47 @@ def test_a_model_that_branches_on_its_input_is_refused():
 
     with pytest.raises(NotApplicable, match="does the same to every row"):
         DeepShap()(ask(Branching(), data(2, 6)))
+
+
+def two_classes(net, x, readout):
+    """Attributions of both classes of a binary network, float64."""
+    method = DeepShap(background=20)
+    query = fitted(method, ask(net.double(), x.double(), readout))
+    return [method(replace(query, target=torch.full_like(query.target, side))) for side in (0, 1)], query
+
+
+def binary_network():
+    """Trained on two classes."""
+    environment = TabularRule(
+        classes=2, d=6, informative=3, train_rows=256, hidden=(16, 8), epochs=10, batch=32, lr=0.01
+    )
+    return environment.setting(0, environment.train(0)).model
+
+
+def opposite(left, right):
+    """By how much they fail to be negatives of each other, in parts of the largest."""
+    return float((left + right).abs().max() / left.abs().max())
+
+
+def test_where_the_outputs_are_opposite_the_attributions_of_both_classes_are():
+    last = nn.Linear(8, 2)
+    net = randomised(nn.Sequential(nn.Linear(6, 8), nn.ReLU(), last))
+    with torch.no_grad():
+        last.weight[1], last.bias[1] = -last.weight[0], -last.bias[0]
+    (left, right), _ = two_classes(net, data(12, 6), "logit")
+    assert opposite(left, right) < 1e-6
+
+
+def test_completeness_makes_the_sums_of_two_classes_opposite_and_not_the_attributions():
+    """Claim B15 does not hold, by our numbers and by shap's: in a binary task the two probabilities move in opposite
+    ways, hence the sums; a feature's values do not, neither those of probabilities nor those of logits."""
+    import shap
+
+    for readout in ("probability", "logit"):
+        (left, right), query = two_classes(binary_network(), data(12, 6), readout)
+        explainer = shap.DeepExplainer(copy.deepcopy(query.module), query.fitted["background"])
+        theirs = torch.from_numpy(explainer.shap_values(query.x.clone(), check_additivity=False))
+        assert_close(torch.stack([left, right], dim=2), theirs, rtol=1e-8, atol=1e-10)
+        assert opposite(left, right) > 1e-2
+        if readout == "probability":
+            assert opposite(left.sum(dim=1), right.sum(dim=1)) < 1e-10

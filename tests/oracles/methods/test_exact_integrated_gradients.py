@@ -12,14 +12,14 @@ from torch import nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from assay.artifacts.asking import pose
+from assay.artifacts.answer import make_query
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.rng import Stream
 from assay.environments.color_count import ColorCount
 from assay.environments.pixel_modulo import PixelModulo
-from assay.kit.softmax import mean_slope
+from assay.kit.backward.softmax import mean_softmax_gradient
 from assay.methods.exact_integrated_gradients import ExactIntegratedGradients
 from assay.methods.integrated_gradients import IntegratedGradients
 from scenes import TINY, ask, cnn, data, mlp, randomised, rows
@@ -110,7 +110,7 @@ def test_attributions_sum_to_the_score_difference(net, x, readout):
 def test_the_softmax_is_integrated_to_rounding(spread):
     low, high = (spread * data(7, 4, seed=seed).double() for seed in (3, 4))
     target = torch.arange(7) % 4
-    slopes = mean_slope(low, high, target)
+    slopes = mean_softmax_gradient(low, high, target)
     change = (high.softmax(1) - low.softmax(1)).gather(1, target[:, None])[:, 0]
     assert_close((slopes * (high - low)).sum(1), change, rtol=0, atol=1e-14 * max(1, spread))
     fine = (torch.arange(20000, dtype=torch.float64) + 0.5) / 20000
@@ -229,7 +229,7 @@ def test_a_unit_on_its_kink_all_along_passes_on_what_autograd_does_at_the_kink()
 def test_on_the_modulo_network_every_white_pixel_has_an_equal_share_of_the_remainder():
     environment = PixelModulo.tiny()
     samples = environment.sample(range(6), 0)
-    query = pose(environment.setting(0, {}), samples, Question(), Stream("test"), Machine())
+    query = make_query(environment.setting(0, {}), samples, Question(), Stream("test"), Machine())
     white = samples.truth.effect[:, None]
     share = environment.remainder(samples) / white.flatten(1).sum(1)
     assert_close(EXACT(query), white * share.view(-1, 1, 1, 1), rtol=1e-6, atol=1e-7)
@@ -239,7 +239,7 @@ def test_on_the_modulo_network_every_white_pixel_has_an_equal_share_of_the_remai
 def test_on_the_colour_network_the_sum_is_right_where_64_steps_miss_it(readout, baseline):
     environment = ColorCount.tiny()
     question = Question(readout=readout, baseline=baseline)
-    query = pose(environment.setting(0, {}), environment.sample(range(2), 0), question, Stream("test"), Machine())
+    query = make_query(environment.setting(0, {}), environment.sample(range(2), 0), question, Stream("test"), Machine())
     size = float((query.score(query.x) - query.score(query.baseline)).abs().max())
     assert gap(query, EXACT(query)) < 1e-6 * max(1.0, size)
     assert gap(query, IntegratedGradients(64, "midpoint")(query)) > 0.1 * size

@@ -231,8 +231,8 @@ def test_where_it_does_not_apply():
     with pytest.raises(NotApplicable, match="needs images, and this is table data"):
         ExtremalPerturbation()(ask(mlp(), data(1, 6)))
     for wrong in ({"step": 0}, {"sigma": 0.0}, {"blur": -1.0}, {"levels": 1}):
-        with pytest.raises(SpecError, match="make no masks"):
+        with pytest.raises(SpecError, match="cannot make masks"):
             ExtremalPerturbation(**wrong)
     for wrong in ({"areas": ()}, {"areas": (0.1, 1.0)}, {"iterations": 0}):
-        with pytest.raises(SpecError, match="cannot be looked for"):
+        with pytest.raises(SpecError, match="cannot be optimised"):
             ExtremalPerturbation(**wrong)

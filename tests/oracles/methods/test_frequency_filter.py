@@ -86,5 +86,5 @@ def test_where_it_does_not_apply():
     with pytest.raises(NotApplicable, match="needs an image, and this is table data"):
         FrequencyFilter()(ask(mlp(), data(1, 6)))
     for wrong in ({"band": "low", "above": 0.1}, {"band": "high", "below": 0.9}, {"band": "band", "above": 0.7}):
-        with pytest.raises(SpecError, match="is no such band"):
+        with pytest.raises(SpecError, match="do not fit together"):
             FrequencyFilter(**wrong)

@@ -10,9 +10,9 @@ from torch import nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from assay.core.build import build
+from assay.catalogue.build import build
+from assay.catalogue.registry import resolve
 from assay.core.errors import NotApplicable, SpecError
-from assay.core.registry import resolve
 from assay.core.spec import Spec
 from assay.methods.iba import Iba
 from oracles.methods.bottlenecks import feature_capacity, half_blind, statistics
@@ -188,7 +188,7 @@ def test_where_it_does_not_apply():
     "wrong", [{"steps": 0}, {"copies": 0}, {"rows": 1}, {"lr": 0.0}, {"sigma": -1.0}, {"beta": -1}]
 )
 def test_what_fits_no_mask_is_refused(wrong):
-    with pytest.raises(SpecError, match="fit no mask"):
+    with pytest.raises(SpecError, match="cannot fit a mask"):
         Iba(**wrong)
 
 

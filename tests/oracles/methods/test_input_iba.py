@@ -167,7 +167,7 @@ def test_what_the_network_does_not_see_is_not_let_through():
 class Told(InputIba):
     """Input IBA that is told the second stage's result: almost all of the upper half, nothing of the lower one."""
 
-    def prior(self, query: Query, chosen: nn.Module, capacity: Tensor) -> Tensor:
+    def prior(self, query: Query, layer: nn.Module, capacity: Tensor) -> Tensor:
         height = query.x.shape[2]
         share = 0.999 * (torch.arange(height) < height // 2)
         return share.view(1, 1, -1, 1).expand_as(query.x)
@@ -207,10 +207,10 @@ def test_where_it_does_not_apply():
         ({"targets": 30}, "whole groups"),
         ({"batch": 1}, "cannot normalise"),
         ({"targets": 40, "batch": 39}, "cannot normalise"),
-        ({"every": 0}, "fit no mask"),
-        ({"std": 0.0}, "fits no mask"),
-        ({"sigma": -1.0}, "fits no mask"),
-        ({"copies": 0}, "fit no mask"),
+        ({"every": 0}, "cannot fit a mask"),
+        ({"std": 0.0}, "cannot fit a mask"),
+        ({"sigma": -1.0}, "cannot fit a mask"),
+        ({"copies": 0}, "cannot fit a mask"),
     ],
 )
 def test_what_fits_no_mask_is_refused(wrong, said):

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from assay.artifacts.asking import pose
+from assay.artifacts.answer import make_query
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.rng import Stream
@@ -114,7 +114,9 @@ def test_a_small_memory_budget_changes_nothing_but_rounding():
 def colours(count, readout="probability", baseline="true"):
     environment = ColorCount.tiny()
     question = Question(readout=readout, baseline=baseline)
-    return pose(environment.setting(0, {}), environment.sample(range(count), 0), question, Stream("test"), Machine())
+    return make_query(
+        environment.setting(0, {}), environment.sample(range(count), 0), question, Stream("test"), Machine()
+    )
 
 
 def relative_gap(query, attribution):

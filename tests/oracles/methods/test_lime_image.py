@@ -12,15 +12,15 @@ from skimage.segmentation import quickshift
 from torch import nn
 from torch.testing import assert_close
 
-from assay.artifacts.asking import pose
-from assay.check.fault import examine
-from assay.check.method_case import MethodCase
-from assay.check.methods import CONTRACTS
-from assay.check.site import site
+from assay.artifacts.answer import make_query
+from assay.catalogue.registry import identity, resolve
+from assay.check.contracts.fault import examine
+from assay.check.contracts.method_case import MethodCase
+from assay.check.contracts.methods import CONTRACTS
+from assay.check.instruments.sites import site
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.machine import Machine
 from assay.core.question import Question
-from assay.core.registry import identity, resolve
 from assay.core.rng import Stream
 from assay.core.spec import Spec
 from assay.environments.color_count import ColorCount
@@ -138,7 +138,9 @@ def tiny():
     """Designed images, asked about against their true background."""
     environment = replace(ColorCount.tiny(), forward="program")
     samples = environment.sample(range(16), 0)
-    return pose(environment.setting(0, {}), samples, Question(baseline="true"), Stream("test"), Machine()), samples
+    return make_query(
+        environment.setting(0, {}), samples, Question(baseline="true"), Stream("test"), Machine()
+    ), samples
 
 
 def test_oracle_segments_find_the_signs_of_the_truth():
@@ -197,10 +199,10 @@ def test_where_it_does_not_apply():
     with pytest.raises(NotApplicable, match="needs at most 60 segments, and an image here has 64"):
         LimeImage("oracle", limit=60)(ask(net(), data(1, 3, 8, 8).double()))
     for wrong in ({"samples": 1}, {"width": 0.0}, {"alpha": 0.0}, {"limit": 0}):
-        with pytest.raises(SpecError, match="make no regression"):
+        with pytest.raises(SpecError, match="cannot make a regression"):
             LimeImage(**wrong)
     for wrong in ({"kernel_size": 0.5}, {"min_size": 0}, {"points": 0}):
-        with pytest.raises(SpecError, match="make no segments"):
+        with pytest.raises(SpecError, match="cannot make segments"):
             LimeImage(**wrong)
     for wrong in ({"segments": "sam"}, {"sam": "model.safetensors"}):
         with pytest.raises(SpecError, match="go together"):

@@ -151,5 +151,5 @@ def test_where_it_does_not_apply():
     with pytest.raises(NotApplicable, match="columns of one number each"):
         fitted(LimeTabular(), ask(mlp(), data(1, 6), features=Columns((0, 1, 1, 1, 2, 2))))
     for wrong in ({"samples": 1}, {"width": 0.0}, {"alpha": 0.0}):
-        with pytest.raises(SpecError, match="make no regression"):
+        with pytest.raises(SpecError, match="cannot make a regression"):
             LimeTabular(**wrong)

@@ -68,5 +68,5 @@ def test_where_it_does_not_apply():
     with pytest.raises(NotApplicable, match="needs an image, and this is table data"):
         LocalVariance()(ask(mlp(), data(1, 6)))
     for wrong in (0, 4, -3):
-        with pytest.raises(SpecError, match="has no middle"):
+        with pytest.raises(SpecError, match="has no central pixel"):
             LocalVariance(kernel=wrong)

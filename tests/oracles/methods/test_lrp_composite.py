@@ -12,14 +12,14 @@ from torch import nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from assay.artifacts.asking import pose
+from assay.artifacts.answer import make_query
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.rng import Stream
 from assay.environments.pixel_count import PixelCount
-from assay.kit.propagation import Propagated
-from assay.kit.shares import Epsilon, Gamma
+from assay.kit.backward.lrp_module import LrpModule
+from assay.kit.backward.lrp_rules import Epsilon, Gamma
 from assay.methods.lrp_composite import LrpComposite
 from scenes import Flat, ask, cnn, data, mlp, randomised
 
@@ -261,7 +261,7 @@ def test_convolutions_without_bias_and_without_negative_inputs_are_captums(rule)
         found = LrpComposite(epsilon=EPSILON)(query)
     else:
         rules = {"linear": Epsilon(EPSILON), "conv2d": Gamma(GAMMA)}
-        found = query.pull(Propagated(query.module, rules), query.x)
+        found = query.pull(LrpModule(query.module, rules), query.x)
     for layer in flat_layers(net):
         if isinstance(layer, nn.Conv2d):
             layer.rule = Alpha1_Beta0_Rule() if rule == "plus" else GammaRule(GAMMA)
@@ -308,7 +308,7 @@ def test_functions_count_as_much_as_modules(name):
 def test_counted_pixels_have_equal_shares():
     environment = PixelCount.tiny()
     samples = environment.sample(range(4), 0)
-    query = pose(environment.setting(0, {}), samples, Question(), Stream("test"), Machine())
+    query = make_query(environment.setting(0, {}), samples, Question(), Stream("test"), Machine())
     assert_close(LrpComposite()(query)[:, 0], samples.truth.effect, rtol=1e-5, atol=1e-6)
 
 

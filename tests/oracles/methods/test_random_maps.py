@@ -52,5 +52,5 @@ def test_the_corrected_map_is_the_square_and_the_study_never_squared():
 
 
 def test_an_offset_that_is_no_number_is_refused():
-    with pytest.raises(SpecError, match="leaves no numbers"):
+    with pytest.raises(SpecError, match="is not finite"):
         RandomShifted(float("inf"))

@@ -11,7 +11,7 @@ from scipy import ndimage
 from torch import nn
 from torch.testing import assert_close
 
-from assay.artifacts.asking import pose
+from assay.artifacts.answer import make_query
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.machine import Machine
 from assay.core.rng import Stream
@@ -69,7 +69,7 @@ def test_rise_u_fades_into_one_picture_of_noise():
     study = read({"environments": ["color_count"], "methods": [table], "metrics": ["insertion"]}, "study")
     plain = ask(net(), data(3, 2, 9, 9).double(), "probability")
     samples = Samples(plain.x, plain.target, None, plain.indices)
-    query = pose(plain.setting, samples, study.methods[0].question, Stream("test"), Machine())
+    query = make_query(plain.setting, samples, study.methods[0].question, Stream("test"), Machine())
     noise = query.baseline[0]
     assert -1 <= noise.min() < -0.9 < 0.9 < noise.max() <= 1
     assert torch.equal(query.baseline, noise.expand(3, -1, -1, -1))
@@ -111,5 +111,5 @@ def test_where_it_does_not_apply():
     with pytest.raises(NotApplicable, match="needs images, and this is table data"):
         Rise()(ask(mlp(), data(1, 6)))
     for wrong in ({"masks": 0}, {"grid": 1}, {"keep": 0.0}, {"keep": 1.1}):
-        with pytest.raises(SpecError, match="make no masks"):
+        with pytest.raises(SpecError, match="cannot make masks"):
             Rise(**wrong)

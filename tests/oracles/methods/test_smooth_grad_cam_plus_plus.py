@@ -86,7 +86,7 @@ def test_tiny_gradients_are_not_lost():
 
 @pytest.mark.parametrize("wrong", [{"samples": 0}, {"noise": -1.0}])
 def test_no_copies_are_refused(wrong):
-    with pytest.raises(SpecError, match="make no noisy copies"):
+    with pytest.raises(SpecError, match="cannot make noisy copies"):
         SmoothGradCamPlusPlus(**wrong)
 
 

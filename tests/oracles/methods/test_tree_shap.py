@@ -34,9 +34,9 @@ ROWS = data(200, COUNT, seed=5).double()
 LABELS = torch.bucketize(ROWS[:, 0] * ROWS[:, 1] + ROWS[:, 2], torch.tensor([-0.5, 0.5], dtype=torch.float64))
 
 
-def asked(estimator, labels=LABELS, classes=None):
+def asked(estimator, labels=LABELS, classes=None, scores=False):
     """A question about three rows, one for every class; the reference are the training rows."""
-    model = Estimator(estimator.fit(ROWS.numpy(), labels.numpy()), classes)
+    model = Estimator(estimator.fit(ROWS.numpy(), labels.numpy()), classes, scores)
     query = ask(model, data(3, COUNT).double(), "value")
     setting = replace(query.setting, reference=Reference(ROWS, LABELS), differentiable=False)
     return replace(query, setting=setting)
@@ -150,6 +150,26 @@ def test_with_a_background_values_are_those_of_the_model_with_replaced_features(
     assert_close(method.promised(query), found.sum(dim=1), rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize("labels, factor", [(LABELS, 1.0), (LABELS > 0, 0.5)])
+def test_scores_of_boosted_classifiers_are_explained_for_every_class(labels, factor):
+    boosted = GradientBoostingClassifier(n_estimators=5, learning_rate=0.3, init="zero")
+    query = asked(boosted, labels, scores=True)
+    found = TreeShap()(query)
+    for row, target in enumerate(query.target.tolist()):
+        trees = [stage[target if factor == 1 else 0].tree_ for stage in boosted.estimators_]
+        sign = 1 if factor == 1 or target == 1 else -1
+        literal = path_dependent(trees, query.about(slice(row, row + 1)), 0.3 * sign * factor)
+        assert_close(found[row : row + 1], literal, rtol=1e-9, atol=1e-12)
+    method = TreeShap(background=20)
+    query = fitted(method, query)
+    assert_close(method(query), interventional(query), rtol=1e-6, atol=1e-8)
+
+
+def test_scores_that_do_not_start_at_0_are_left_to_shap():
+    with pytest.raises(NotApplicable, match="only supported for binary"):
+        TreeShap()(asked(GradientBoostingClassifier(n_estimators=2), scores=True))
+
+
 def test_columns_are_labels_also_where_a_label_was_never_seen():
     forest = RandomForestClassifier(3, max_depth=3, random_state=0)
     query = asked(forest, 2 * (LABELS > 0), classes=3)  # labels 0 and 2; the rows ask for 0, 1 and 2
@@ -194,6 +214,6 @@ def test_the_import_leaves_pythons_random_numbers_and_warns_nobody(monkeypatch, 
 
     monkeypatch.setattr(tree_shap, "import_module", noisy)
     before = random.getstate()
-    assert tree_shap._shap() == "shap"
+    assert tree_shap._import_shap() == "shap"
     assert random.getstate() == before
     assert not recwarn.list

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from assay.artifacts.asking import answer
+from assay.artifacts.answer import answer
 from assay.core.errors import NotApplicable
 from assay.core.features import Tokens
 from assay.methods.vit_grad_cam import VitGradCam

@@ -14,6 +14,7 @@ from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence
 from assay.core.trial import Trial
 from oracles.metrics import literal_truth
+from oracles.metrics.correct_samples import correct_samples_only
 from oracles.metrics.refusals import refuses
 from oracles.metrics.scenes import image_scene, numbers, truth_scene
 
@@ -57,6 +58,7 @@ def check_noise_mass(make: Make) -> None:
             noise = [j not in informative for j in range(count)]
             agree(make(noise="index")(told), [literal_truth.mass(size, noise) for size in sizes])
             agree(make()(told), expected)
+    correct_samples_only(make)
 
 
 def check_attr_share(make: Make) -> None:

@@ -13,6 +13,7 @@ from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
 from assay.core.trial import Scene, Trial
 from oracles.metrics import literal_truth
+from oracles.metrics.correct_samples import correct_samples_only
 from oracles.metrics.refusals import refuses
 from oracles.metrics.scenes import BLOCKS, image_scene, numbers, table_scene, truth_scene
 
@@ -69,6 +70,7 @@ def check_spearman(make: Make) -> None:
             agree(found, [literal_truth.spearman(a, g) for a, g in pairs])
             agree(found, [literal_truth.best_spearman(tuple(g)) for _, g in pairs], "ceiling")
     _check_entries_are_added_up(make)
+    correct_samples_only(make)
 
 
 def check_top_k(make: Make) -> None:
@@ -84,6 +86,7 @@ def check_top_k(make: Make) -> None:
                     )
     _check_k(make)
     _check_entries_are_added_up(make)
+    correct_samples_only(make, k=4)
 
 
 def _check_k(make: Make) -> None:
@@ -109,6 +112,7 @@ def check_precision_at_support(make: Make) -> None:
         pairs = [(sized(a, True), sized(g, True)) for a, g in zip(claimed, scene.effect, strict=True)]
         agree(make()(Trial(scene, claimed)), [literal_truth.precision_at_support(a, g, "random") for a, g in pairs])
     _check_entries_are_added_up(make)
+    correct_samples_only(make)
 
 
 def check_pointing_game(make: Make) -> None:

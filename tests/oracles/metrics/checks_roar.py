@@ -70,10 +70,12 @@ def check_roar(make: Make) -> None:
             _check(make, images, {**common, **signed, "repeats": 2}, 0.7)
     _check(make, tables, {"shares": (0.3,)}, "mean")
     with pytest.MonkeyPatch.context() as patch:  # one model's rows at a time
-        patch.setattr(sys.modules[make.__module__], "HELD", 1)
+        patch.setattr(sys.modules[make.__module__], "NUMBERS_HELD", 1)
         _check(make, tables, {"shares": SHARES, "repeats": 2}, "mean")
     _check_share_zero(make)
     _check_ties(make)
+    _check_orders_of_ties(make)
+    _check_measures(make)
     _check_what_is_missing(make)
 
 
@@ -178,6 +180,88 @@ def _check_ties(make: Make) -> None:
         assert (gone["random"] != gone["stable"]).any()
     names = _gone(make(shares=(0.5,), ranking="global", ties="stable"), torch.tensor([0.0, 0, 0, 0, 0, 0, -1]))
     assert names[:, [0, 1, 6]].all()
+
+
+def _check_orders_of_ties(make: Make) -> None:
+    """A constant map is a random order for every repeat, the same for all rows and shares."""
+    diary = Diary()
+    evaluated, known = setup(table_scene(5), diary)
+    metric = make(shares=(0.3, 0.5), ranking="global", repeats=3)
+    prepared = metric.prepare(Trial(known, torch.ones(24, 7).double()))
+    masks = members(known.setting.features)
+    orders = [prepared["order"][repeat].tolist() for repeat in range(3)]
+    assert all(sorted(order) == list(range(7)) for order in orders)
+    assert len({tuple(order) for order in orders}) == 3
+    canvas = known.samples.x.numpy().mean(axis=0)
+    for number, rows in enumerate(diary.rows):  # by share, then by repeat
+        share, order = (0.3, 0.5)[number // 3], orders[number % 3]
+        expected = [literal_roar.without(x, order, share, masks, canvas) for x in known.samples.x.numpy()]
+        np.testing.assert_allclose(rows, expected, rtol=1e-12)
+    found = metric(Trial(evaluated, numbers(9, 5, 10), {}, prepared))
+    learn = _learner(diary.seeds[:3])
+    for number, rows in enumerate(diary.rows):
+        share, order = (0.3, 0.5)[number // 3], orders[number % 3]
+        model = learn(list(rows.numpy()), known.samples.label.tolist(), number % 3)
+        seen = [literal_roar.without(x, order, share, masks, canvas) for x in evaluated.samples.x.numpy()]
+        right = [model(x) == label for x, label in zip(seen, evaluated.samples.label.tolist(), strict=True)]
+        assert found["right"][:, number // 3, number % 3].tolist() == right
+
+
+def _check_measures(make: Make) -> None:
+    """The same models, read in other ways; a sample without a finite answer counts nowhere."""
+    evaluated, known = setup(table_scene(12), Diary())
+    evaluated, known = (_of_two_classes(where) for where in (evaluated, known))
+    x = evaluated.samples.x.clone()
+    x[3] = torch.inf
+    evaluated = replace(evaluated, samples=replace(evaluated.samples, x=x))
+    where = Trial(known, numbers(73, 24, 10)), Trial(evaluated, numbers(74, 12, 10))
+    for order in ("morf", "lerf"):
+        params = {"shares": (0.0, 0.5, 0.9), "repeats": 2, "order": order}
+        prepared = make(**params).prepare(where[0])
+        kept = [index for index in range(12) if index != 3]
+        labels = evaluated.samples.label[kept].tolist()
+        assert 0 < sum(labels) < len(labels) / 2  # classes of unequal size
+        for measure, row, literal in (
+            ("balanced_accuracy", "right", literal_roar.balanced_accuracy),
+            ("auroc", "margin", literal_roar.auroc),
+        ):
+            metric = make(**params, measure=measure)
+            found = metric(replace(where[1], prepared=prepared))
+            assert found["defined"].tolist() == [index != 3 for index in range(12)]
+            numbers_ = found[row][kept]
+            curve = [
+                sum(literal(numbers_[:, share, repeat].tolist(), labels) for repeat in range(2)) / 2
+                for share in range(3)
+            ]
+            assert len({*curve}) > 1
+            height = literal_roar.mean_height(curve, params["shares"])
+            score = metric.reduce(found)
+            np.testing.assert_allclose(score.curve, curve, rtol=1e-12)
+            np.testing.assert_allclose(score.value, height if order == "morf" else 1 - height, rtol=1e-12)
+            assert (score.count, score.defined) == (12, 11)
+            one_class = found.take(np.flatnonzero(found["label"] == 0))
+            assert (metric.reduce(one_class).value is None) == (measure == "auroc")
+        np.testing.assert_array_equal(
+            found["margin"][kept] > 0, found["right"][kept] == (np.array(labels) == 1)[:, None, None]
+        )
+    three = make(measure="auroc", shares=(0.5,))
+    evaluated, known = setup(table_scene(6), Diary())
+    prepared = three.prepare(Trial(known, numbers(73, 24, 10)))
+    with pytest.raises(NotApplicable, match="two classes"):
+        three(Trial(evaluated, numbers(74, 6, 10), {}, prepared))
+
+
+def _of_two_classes(where: Scene) -> Scene:
+    """Class 2 becomes class 0; the recipe's models have two classes."""
+    recipe = where.setting.recipe
+    assert recipe is not None
+    label = where.samples.label % 2
+    two = replace(recipe, train=lambda x, label, seed: _without_third(recipe.train(x, torch.arange(24) % 3, seed)))
+    return replace(where, setting=replace(where.setting, recipe=two), samples=replace(where.samples, label=label))
+
+
+def _without_third(model: Any) -> nn.Module:
+    return Centroids(model.centres[:2], model.weights[:2])
 
 
 def _gone(metric: Any, one: Tensor | None = None) -> np.ndarray:

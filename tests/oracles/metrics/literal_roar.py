@@ -79,3 +79,23 @@ def mean_height(heights: Sequence[float], shares: Sequence[float]) -> float:
     for index in range(1, len(shares)):
         area += (shares[index] - shares[index - 1]) * (heights[index] + heights[index - 1]) / 2
     return area / (shares[-1] - shares[0])
+
+
+def balanced_accuracy(right: Sequence[bool], labels: Sequence[int]) -> float:
+    """The mean over classes of the share of right answers."""
+    shares = []
+    for one in sorted(set(labels)):
+        of_class = [answer for answer, label in zip(right, labels, strict=True) if label == one]
+        shares.append(sum(of_class) / len(of_class))
+    return sum(shares) / len(shares)
+
+
+def auroc(margins: Sequence[float], labels: Sequence[int]) -> float:
+    """How often a row of class 1 has the larger margin than one of class 0; a tie counts half."""
+    wins = pairs = 0.0
+    for one, label in zip(margins, labels, strict=True):
+        for other, other_label in zip(margins, labels, strict=True):
+            if label == 1 and other_label == 0:
+                wins += 1.0 if one > other else 0.5 if one == other else 0.0
+                pairs += 1
+    return wins / pairs

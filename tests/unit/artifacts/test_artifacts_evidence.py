@@ -4,15 +4,15 @@ import pytest
 
 from assay.artifacts.artifact import Block
 from assay.artifacts.desk import Desk
-from assay.artifacts.evidence import evidence
-from assay.artifacts.trial import trials
+from assay.artifacts.evidence import make_evidence
+from assay.artifacts.trial import make_trials
 from assay.core.question import Question
 from yard_study import component, finish, here, kinds, realised, todo
 
 
 def judged(metric, method="yard:Copy", environment="yard:Meadow"):
-    (trial,) = trials(here(environment), component("methods", method), Question(), (Block(0, 2),))
-    return evidence(trial, component("metrics", metric))
+    (trial,) = make_trials(here(environment), component("methods", method), Question(), (Block(0, 2),))
+    return make_evidence(trial, component("metrics", metric))
 
 
 def test_a_trial_comes_first_and_then_its_evidence(study, store):
@@ -49,7 +49,7 @@ def test_evidence_is_checked(study, store, how, said):
 
 def test_a_known_trial_is_judged_without_being_computed_again(study, store, monkeypatch):
     finish(study(), store)
-    monkeypatch.setattr("assay.artifacts.trial.answered", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr("assay.artifacts.trial.answer_with_promise", lambda *_: pytest.fail("computed again"))
     records = finish(study(metrics=["yard:Total", "yard:Picky"]), store)
     assert kinds(records) == [("evidence", "ok")] * 2 + [("score", "ok")]
 

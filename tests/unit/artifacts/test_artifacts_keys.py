@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.artifacts.artifact import Block, blocks
+from assay.artifacts.artifact import Block, split_blocks
 from assay.artifacts.component import Component
 from assay.artifacts.evidence import EvidenceArtifact
 from assay.artifacts.fit import FitArtifact
@@ -34,7 +34,7 @@ def all_keys(where=HERE, method=METHOD, question=QUESTION, metric=METRIC, block=
     return {
         "model": where.model.key,
         "data": where.data_key,
-        "samples": SamplesArtifact(where, 4).key,
+        "samples": SamplesArtifact(where, (0, 1)).key,
         "fit": evidence.trial.fit.key,
         "trial": evidence.trial.key,
         "probe": ProbeArtifact(where, metric, question.target, block).key,
@@ -55,7 +55,7 @@ JUDGED = {"trial", "probe", "evidence", "score"}  # what depends on the evaluate
         ({}, set()),
         ({"where": here("color_count")}, set()),
         ({"where": here("color_count(side=224)")}, set()),  # a default that is written out
-        ({"where": here("color_count", seed=1)}, ALL - {"data", "samples"}),
+        ({"where": here("color_count", seed=1)}, ALL - {"data"}),
         ({"where": here("color_count", data_seed=1)}, {"data", "samples", *JUDGED}),
         ({"where": here("color_count", dtype="float64")}, ALL - {"model", "data"}),
         ({"where": here("color_count(side=64)")}, ALL),
@@ -117,13 +117,15 @@ def test_a_score_is_made_again_when_the_rule_of_intervals_changes(name, monkeypa
     assert ScoreArtifact(METRIC, ((judged(),),), 8).key != before
 
 
-def test_kept_samples_depend_on_the_data_the_number_format_and_how_many():
-    first = SamplesArtifact(HERE, 4).key
-    assert first == SamplesArtifact(here("color_count", seed=9), 4).key
+def test_kept_samples_depend_on_the_model_the_data_the_number_format_and_which_they_are():
+    first = SamplesArtifact(HERE, (0, 1)).key
+    assert first == SamplesArtifact(here("color_count"), (0, 1)).key
     others = [
-        (here("color_count"), 5),
-        (here("color_count", data_seed=1), 4),
-        (here("color_count", dtype="float64"), 4),
+        (here("color_count"), (0, 2)),
+        (here("color_count"), (1, 0)),
+        (here("color_count", seed=9), (0, 1)),
+        (here("color_count", data_seed=1), (0, 1)),
+        (here("color_count", dtype="float64"), (0, 1)),
     ]
     assert first not in {SamplesArtifact(*other).key for other in others}
 
@@ -147,7 +149,7 @@ def test_a_spec_that_could_have_no_key_is_not_read(text):
 
 def test_an_object_is_known_by_the_component_that_holds_it(yard):
     method = yard.Copy()
-    first, second = Component("methods", made=method), Component("methods", made=method)
+    first, second = Component("methods", instance=method), Component("methods", instance=method)
     assert judged(method=first).trial.key == judged(method=first).trial.key
     assert judged(method=first).trial.key != judged(method=second).trial.key
 
@@ -158,7 +160,7 @@ def test_an_object_is_known_by_the_component_that_holds_it(yard):
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(st.integers(0, 200), st.integers(1, 40))
 def test_blocks_are_whole_and_cover_every_sample_once(samples, size):
-    found = blocks(samples, size)
+    found = split_blocks(samples, size)
     covered = [index for block in found for index in block.indices]
     assert covered == list(range(len(covered)))
     assert samples <= len(covered) < samples + size
@@ -169,14 +171,14 @@ def test_blocks_are_whole_and_cover_every_sample_once(samples, size):
 @given(st.integers(0, 100), st.integers(0, 100), st.integers(1, 20))
 def test_fewer_samples_are_the_first_blocks_of_more(few, more, size):
     few, more = sorted((few, more))
-    assert blocks(more, size)[: len(blocks(few, size))] == blocks(few, size)
+    assert split_blocks(more, size)[: len(split_blocks(few, size))] == split_blocks(few, size)
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.integers(1, 100), st.integers(1, 40), st.data())
 def test_the_last_block_ends_where_the_rows_end(rows, size, data):
     samples = data.draw(st.integers(1, rows))
-    found, whole = blocks(samples, size, rows), blocks(samples, size)
+    found, whole = split_blocks(samples, size, rows), split_blocks(samples, size)
     assert [block.start for block in found] == [block.start for block in whole]
     assert found[-1].stop == min(whole[-1].stop, rows)
     assert found[:-1] == whole[:-1]

@@ -3,10 +3,10 @@
 import pytest
 
 from assay.artifacts.component import Component
-from assay.artifacts.model import place
+from assay.artifacts.model import make_place
 from assay.artifacts.samples import SamplesArtifact
 from assay.core.machine import Machine
-from assay.execute.inline import Memory
+from assay.execute.inline import MemoryEngine
 from assay.store.store import Store
 from yard_study import finish, here, kinds, realised
 
@@ -24,7 +24,7 @@ def test_only_what_is_trained_is_stored():
     trained, made = here("yard:Orchard").model, here("yard:Meadow").model
     assert trained.stored == (trained,)
     assert made.stored == ()
-    assert SamplesArtifact(here("yard:Meadow"), 1).needs == ()
+    assert SamplesArtifact(here("yard:Meadow"), (0,)).needs == ()
 
 
 def test_a_model_that_failed_fails_what_needs_it_and_says_so(study, store):
@@ -50,7 +50,7 @@ def test_a_model_from_the_cache_is_the_model_that_was_trained(study, tmp_path, y
 
 
 def test_an_environment_made_by_hand_is_trained_and_not_cached(tmp_path, yard):
-    model = place(Component("environments", made=yard.Orchard()), 5, 0).model
+    model = make_place(Component("environments", instance=yard.Orchard()), 5, 0).model
     assert realised(model).arrays(model)["weight"].shape == (2, 3)
     assert yard.trained == [5]
     assert not (tmp_path / "cache").exists()
@@ -60,7 +60,7 @@ def test_training_moves_no_global_stream(yard, monkeypatch):
     import torch
 
     monkeypatch.setattr(yard.Orchard, "train", lambda self, seed: {"weight": torch.rand(2, 3)})
-    model = place(Component("environments", made=yard.Orchard()), 0, 0).model
+    model = make_place(Component("environments", instance=yard.Orchard()), 0, 0).model
     before = torch.get_rng_state()
     assert realised(model).arrays(model)["weight"].std() > 0
     assert torch.equal(before, torch.get_rng_state())
@@ -68,7 +68,7 @@ def test_training_moves_no_global_stream(yard, monkeypatch):
 
 @pytest.mark.parametrize("raises", [True, False])
 def test_a_failure_is_a_record_or_an_exception(raises):
-    model, memory = here("yard:Orchard(fails=True)").model, Memory(Machine(), raises)
+    model, memory = here("yard:Orchard(fails=True)").model, MemoryEngine(Machine(), raises)
     if raises:
         with pytest.raises(RuntimeError, match="no fruit"):
             memory.realise([model])
@@ -78,7 +78,7 @@ def test_a_failure_is_a_record_or_an_exception(raises):
 
 
 def test_what_is_realised_already_is_not_computed_again(yard):
-    model, memory = place(Component("environments", made=yard.Orchard()), 0, 0).model, Memory(Machine())
+    model, memory = make_place(Component("environments", instance=yard.Orchard()), 0, 0).model, MemoryEngine(Machine())
     memory.realise([model])
     memory.realise([model])
     assert yard.trained == [0]

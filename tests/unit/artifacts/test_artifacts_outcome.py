@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from assay.artifacts.artifact import Made
-from assay.artifacts.outcome import Blocked, outcome
+from assay.artifacts.artifact import Computed
+from assay.artifacts.outcome import Blocked, make_record
 from assay.core.errors import NotApplicable
 from assay.core.records import Record
 
@@ -17,12 +17,12 @@ def raising(error):
 
 
 def run(work, save=lambda arrays: "digest"):
-    return outcome("trial", "key", work, save)
+    return make_record("trial", "key", work, save)
 
 
 def test_work_that_ends_well_is_ok_with_its_arrays_data_and_cost():
     saved = []
-    record = run(lambda: Made({"a": np.ones(2)}, {"k": 1}), lambda arrays: saved.append(dict(arrays)) or "digest")
+    record = run(lambda: Computed({"a": np.ones(2)}, {"k": 1}), lambda arrays: saved.append(dict(arrays)) or "digest")
     assert (record.kind, record.key, record.status, record.arrays) == ("trial", "key", "ok", "digest")
     assert record.data == {"k": 1}
     assert set(record.cost) == {"wall", "cpu"}
@@ -32,7 +32,7 @@ def test_work_that_ends_well_is_ok_with_its_arrays_data_and_cost():
 
 
 def test_work_without_arrays_saves_nothing():
-    record = run(lambda: Made({}, {}), lambda arrays: pytest.fail("nothing to save"))
+    record = run(lambda: Computed({}, {}), lambda arrays: pytest.fail("nothing to save"))
     assert (record.status, record.arrays) == ("ok", "")
 
 
@@ -53,7 +53,7 @@ def test_an_accident_is_failed_with_its_traceback(error):
 
 
 def test_an_accident_while_saving_is_failed_too():
-    record = run(lambda: Made({"a": np.ones(1)}, {}), lambda arrays: 1 / 0)
+    record = run(lambda: Computed({"a": np.ones(1)}, {}), lambda arrays: 1 / 0)
     assert record.status == "failed"
     assert "ZeroDivisionError" in record.reason
 
@@ -87,7 +87,7 @@ def test_what_was_judged_is_no_cause_of_its_own(kind):
 @pytest.mark.parametrize("error", [ValueError("oh"), NotApplicable("no"), SystemExit(0)])
 def test_exceptions_pass_through_where_that_is_asked_for(error):
     with pytest.raises(type(error)):
-        outcome("trial", "key", raising(error), lambda arrays: "digest", raises=True)
+        make_record("trial", "key", raising(error), lambda arrays: "digest", raises=True)
 
 
 def test_a_component_cannot_end_the_run():

@@ -4,17 +4,19 @@ import numpy as np
 import pytest
 
 from assay.artifacts.artifact import Block
-from assay.artifacts.evidence import evidence
-from assay.artifacts.trial import trials
+from assay.artifacts.component import Component
+from assay.artifacts.evidence import make_evidence
+from assay.artifacts.trial import make_trials
 from assay.core.question import Question
+from assay.metrics.roar import Roar
 from yard_study import component, finish, here, kinds, realised
 
 ROWS = np.arange(12.0).reshape(4, 3)  # the reference rows of the yard
 
 
 def prepared(method="yard:Copy(k=2)", where=None, block=Block(0, 2)):
-    (trial,) = trials(where or here(), component("methods", method), Question(), (block,))
-    return evidence(trial, component("metrics", "yard:DrawsFirst")).prepared
+    (trial,) = make_trials(where or here(), component("methods", method), Question(), (block,))
+    return make_evidence(trial, component("metrics", "yard:DrawsFirst")).prepared
 
 
 def test_it_is_the_method_s_attribution_of_the_reference_rows():
@@ -71,3 +73,19 @@ def test_without_reference_rows_it_does_not_apply():
         "skipped",
         "needs reference data to prepare, and this environment has none",
     )
+
+
+def test_metrics_that_differ_only_in_what_is_not_prepared_share_it():
+    (trial,) = make_trials(here(), component("methods", "yard:Copy(k=2)"), Question(), (Block(0, 2),))
+    accuracy, auroc, other = (
+        make_evidence(trial, component("metrics", use))
+        for use in ("roar(repeats=2)", "roar(repeats=2, measure='auroc')", "roar(repeats=3)")
+    )
+    assert accuracy.prepared.key == auroc.prepared.key != other.prepared.key
+    assert accuracy.key != auroc.key
+
+
+def test_an_object_prepares_as_its_spec_does():
+    given = Component("metrics", instance=Roar(repeats=2, measure="auroc"))
+    assert given.preparing.instance == Roar(repeats=2)
+    assert component("metrics", "roar(repeats=2, measure='auroc')").preparing.build() == Roar(repeats=2)

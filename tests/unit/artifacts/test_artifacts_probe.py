@@ -3,9 +3,9 @@
 import pytest
 
 from assay.artifacts.artifact import Block
-from assay.artifacts.evidence import evidence
+from assay.artifacts.evidence import make_evidence
 from assay.artifacts.probe import ProbeArtifact
-from assay.artifacts.trial import trials
+from assay.artifacts.trial import make_trials
 from assay.core.question import Question
 from yard_study import component, finish, here, kinds, realised
 
@@ -35,8 +35,8 @@ def test_a_probe_is_asked_about_the_class_that_methods_explain():
 def test_methods_of_one_place_have_one_probe():
     place, metric = here(), component("metrics", "yard:Probes")
     methods = [component("methods", text) for text in ("yard:Copy", "gradient")]
-    found = [trials(place, method, Question(), (Block(0, 2), Block(2, 4))) for method in methods]
-    probes = [[evidence(trial, metric).probe for trial in asked] for asked in found]
+    found = [make_trials(place, method, Question(), (Block(0, 2), Block(2, 4))) for method in methods]
+    probes = [[make_evidence(trial, metric).probe for trial in asked] for asked in found]
     assert probes[0] == probes[1]
     assert probes[0][0] is not probes[0][1]
 

@@ -63,6 +63,29 @@ def test_an_interval_is_over_what_the_seed_draws(study, store, environment, valu
         assert data["low"] < data["value"] < data["high"]
 
 
+@pytest.mark.parametrize(
+    ("table", "unit", "samples"),
+    [
+        ({"environments": ["yard:Meadow"], "seeds": [0, 1]}, "seeds", None),
+        ({"environments": ["yard:Field"], "seeds": [0, 1]}, "samples", [1, 2, 3, 4, 10, 12, 11, 13]),
+        ({"environments": ["yard:Field"], "seeds": [0, 1], "data_seed": 0}, "samples", [5.5, 7, 7, 8.5]),
+        ({"environments": ["yard:Field(rows=4)"], "seeds": [0, 1]}, "samples", None),  # shared, in another order
+        ({"environments": ["yard:Field"], "metrics": ["yard:Prepares"], "seeds": [0, 1]}, "seeds", None),
+    ],
+)
+def test_methods_are_compared_on_what_the_seed_draws(study, store, table, unit, samples):
+    score = scored(store, study(**table), [SPREAD, HIGHER])
+    assert score.data["unit"] == unit
+    arrays = store.load(score)
+    assert ("samples" in arrays) == (unit == "samples")
+    if unit == "samples":
+        assert arrays["samples_defined"].all()
+        assert arrays["samples"].mean() == score.data["value"]
+        assert len(arrays["samples"]) == (8 if samples and len(samples) == 8 else 4)
+    if samples:
+        assert arrays["samples"].tolist() == samples
+
+
 def test_a_metric_that_prepares_makes_the_seed_a_unit(study, store):
     """What it prepares, as by training anew, is drawn once a seed, whatever the environment draws."""
     asked = study(environments=["yard:Field"], metrics=["yard:Prepares"], seeds=[0, 1])

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from assay.artifacts.artifact import blocks
-from assay.artifacts.trial import trials
+from assay.artifacts.artifact import split_blocks
+from assay.artifacts.trial import make_trials
 from assay.core.question import Question
 from yard_study import component, finish, here, kinds, realised
 
 
 def asked(text, where=None, question=Question(), samples=4):
-    return trials(where or here(), component("methods", text), question, blocks(samples, 2))
+    return make_trials(where or here(), component("methods", text), question, split_blocks(samples, 2))
 
 
 def test_a_trial_is_the_attribution_of_a_block_and_says_what_was_asked():
@@ -88,10 +88,10 @@ def test_one_bad_block_spoils_no_other(study, store):
 def test_a_method_s_random_numbers_are_its_own_and_the_sample_s():
     """Another block size, another method beside it: the same numbers for the same sample."""
     method, question = component("methods", "random_map"), Question()
-    two, four = (trials(here(), method, question, blocks(4, size)) for size in (2, 4))
+    two, four = (make_trials(here(), method, question, split_blocks(4, size)) for size in (2, 4))
     memory = realised(*asked("yard:Copy"), *two, *four)
     parts = [memory.arrays(trial)["attribution"] for trial in two]
     assert np.array_equal(np.concatenate(parts), memory.arrays(four[0])["attribution"])
     assert not np.array_equal(parts[0], parts[1])
-    (other,) = trials(here(data_seed=1), method, question, blocks(2, 2))
+    (other,) = make_trials(here(data_seed=1), method, question, split_blocks(2, 2))
     assert not np.array_equal(realised(other).arrays(other)["attribution"], parts[0])

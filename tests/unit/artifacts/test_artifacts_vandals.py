@@ -9,12 +9,12 @@ import spoilers
 from assay.artifacts.artifact import Block
 from assay.artifacts.component import Component
 from assay.artifacts.desk import Desk
-from assay.artifacts.evidence import evidence
-from assay.artifacts.trial import trials
-from assay.core.build import is_ours, method_named, named
+from assay.artifacts.evidence import make_evidence
+from assay.artifacts.trial import make_trials
+from assay.catalogue.build import component_and_name, is_ours, method_and_name
 from assay.core.machine import Machine
 from assay.core.question import Question
-from assay.execute.inline import Memory
+from assay.execute.inline import MemoryEngine
 from assay.store.memory import MemoryStore
 from yard_study import component, here, realised
 
@@ -27,11 +27,11 @@ PLAIN = ["spoilers:vandal_function(how='{}')", "spoilers:VandalScore(how='{}')"]
 
 
 def asked(text, place):
-    return trials(place, component("methods", text), Question(), BLOCKS)
+    return make_trials(place, component("methods", text), Question(), BLOCKS)
 
 
 def judged(found, *metrics):
-    return [evidence(trial, component("metrics", metric)) for trial in found for metric in metrics]
+    return [make_evidence(trial, component("metrics", metric)) for trial in found for metric in metrics]
 
 
 @cache
@@ -64,7 +64,7 @@ def test_what_a_vandal_spoils_is_its_own(text, how):
     spoilt, (watched, alone), crowd = (
         damage(text.format(how), here("spoilers:Glasshouse")),
         witnesses(),
-        Memory(Machine()),
+        MemoryEngine(Machine()),
     )
     crowd.realise(spoilt)
     crowd.realise(watched)
@@ -81,18 +81,18 @@ def test_what_a_plain_function_or_class_spoils_is_its_own(text, how):
 
 @pytest.mark.parametrize("how", ["weights", "hooks", "train mode"])
 def test_a_vandal_that_was_made_by_hand_is_no_exception(how):
-    place, (watched, alone), crowd = here("spoilers:Glasshouse"), witnesses(), Memory(Machine())
+    place, (watched, alone), crowd = here("spoilers:Glasshouse"), witnesses(), MemoryEngine(Machine())
 
     def function(model, inputs, targets):
         return spoilers.vandal_function(model, inputs, targets, how)
 
     made = [
-        Component("methods", made=method_named(function)[0]),
-        Component("methods", made=spoilers.VandalMethod(how)),
+        Component("methods", instance=method_and_name(function)[0]),
+        Component("methods", instance=spoilers.VandalMethod(how)),
     ]
-    judge = Component("metrics", made=named("metrics", spoilers.VandalScore(how))[0])
-    spoilt = [trial for method in made for trial in trials(place, method, Question(), BLOCKS)]
-    crowd.realise([*spoilt, *(evidence(trial, judge) for trial in spoilt)])
+    judge = Component("metrics", instance=component_and_name("metrics", spoilers.VandalScore(how))[0])
+    spoilt = [trial for method in made for trial in make_trials(place, method, Question(), BLOCKS)]
+    crowd.realise([*spoilt, *(make_evidence(trial, judge) for trial in spoilt)])
     crowd.realise(watched)
     assert all(same(artifact, alone, crowd) for artifact in watched)
     assert all(same(artifact, realised(artifact), crowd) for artifact in spoilt)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.bench.deletion_curve import Curve, cifar_scene
-from assay.bench.soundness import Both
+from assay.bench.soundness import SoundnessCost
 from assay.metrics.soundness import Soundness
 
 SHOWN = {"task", "problem", "repeats", "who", "figure", "ratio", "note"}
@@ -22,7 +22,7 @@ def test_the_metric_is_shown_next_to_its_passes() -> None:
 
 
 def test_both_ways_to_impute_find_the_same() -> None:
-    ours, theirs, bare = Both(images=1, metric=Soundness(steps=3)).rows("soundness", 1)
+    ours, theirs, bare = SoundnessCost(images=1, metric=Soundness(steps=3)).rows("soundness", 1)
     assert all(set(row) >= SHOWN for row in (ours, theirs, bare))
     assert ours["note"].endswith("0.000")
     assert theirs["ratio"] == "1.0x"

@@ -13,11 +13,11 @@ import torch
 
 from assay.claims import small_games
 from assay.claims.expansion_errors import VARIANTS, attributions, cases, errors
-from assay.claims.game_families import ADMITTED, STRICT, arranged, order_types, ranks
-from assay.claims.game_search import equal_attribution, positive_attributions, smallest, tally
+from assay.claims.game_families import ADMITTED, STRICT, all_orders, order_types, ranks
+from assay.claims.game_search import equal_attribution, positive_attributions, smallest_counterexample, tally
 from assay.kit import expansion, games
 from assay.metrics._soco_rule import Rule
-from assay.metrics._soco_sets import by_mass
+from assay.metrics._soco_sets import counts_by_mass
 
 # ---- the paper's section 4 with sets: a game is a dict from frozensets of features to performance
 
@@ -35,8 +35,8 @@ def literal_soundness(included, eta, phi):
     return Fraction(size([f for f in included if phi[f] > 0], eta), size(included, eta))
 
 
-def literal_completeness(named, phi):
-    return Fraction(size([f for f in named if phi[f] > 0], phi), sum(phi))
+def literal_completeness(subset, phi):
+    return Fraction(size([f for f in subset if phi[f] > 0], phi), sum(phi))
 
 
 def literal_assumption(rho, phi):
@@ -80,24 +80,24 @@ def test_definitions_and_theorem_4_11_say_what_sets_say():
     for d, rho, phi, eta in some_games(0, 300):
         table = as_sets(rho, d)
         performance, information, attribution = torch.tensor([rho]), torch.tensor(phi), torch.tensor([eta])
-        sound = games.soundness(attribution, information)[0]
+        soundness = games.soundness(attribution, information)[0]
         minimal = games.minimal_share(performance, attribution)[0, 0]
         speaks, right = (answer[0, 0] for answer in games.theorem_4_11(performance, information, attribution))
         performing, _ = games.theorem_4_11_performing(performance, information, attribution)
         for part in table:
-            here = number(part)
+            index = number(part)
             if all(eta[f] > 0 for f in part) and any(phi[f] > 0 for f in part):
-                asked, said = literal_soundness(part, eta, phi), literal_theorem_4_11(part, table, eta)
-                assert speaks[here]
-                assert sound[here] == float(asked)
-                assert minimal[here] == float(said)
-                assert bool(right[here]) == (asked == said)
-                assert bool(performing[0, 0, here]) == (table[part] > table[frozenset()])
-                kinds.add((literal_assumption(table, phi), asked == said))
+                defined, theorem = literal_soundness(part, eta, phi), literal_theorem_4_11(part, table, eta)
+                assert speaks[index]
+                assert soundness[index] == float(defined)
+                assert minimal[index] == float(theorem)
+                assert bool(right[index]) == (defined == theorem)
+                assert bool(performing[0, 0, index]) == (table[part] > table[frozenset()])
+                kinds.add((literal_assumption(table, phi), defined == theorem))
             else:
-                assert not speaks[here]
-        assert bool(games.admitted(performance, information)) == literal_assumption(table, phi)
-        assert bool(games.strict(performance, information)) == literal_strict(table, phi)
+                assert not speaks[index]
+        assert bool(games.satisfies_assumption_4_10(performance, information)) == literal_assumption(table, phi)
+        assert bool(games.strictly_monotone(performance, information)) == literal_strict(table, phi)
     assert kinds == {(True, True), (True, False), (False, True), (False, False)}
 
 
@@ -106,11 +106,11 @@ def test_theorem_4_12_says_what_sets_say():
     for d, rho, phi, _ in some_games(1, 60, most=3):
         table, everything = as_sets(rho, d), frozenset(range(d))
         speaks, right = games.theorem_4_12(torch.tensor([rho]), torch.tensor(phi))
-        for one, other in product(table, repeat=2):
-            worse = table[everything - one] < table[everything - other]
-            fuller = sum(phi) > 0 and literal_completeness(one, phi) > literal_completeness(other, phi)
-            assert bool(speaks[0, number(one), number(other)]) == worse
-            assert bool(right[0, number(one), number(other)]) == fuller
+        for first, second in product(table, repeat=2):
+            worse = table[everything - first] < table[everything - second]
+            fuller = sum(phi) > 0 and literal_completeness(first, phi) > literal_completeness(second, phi)
+            assert bool(speaks[0, number(first), number(second)]) == worse
+            assert bool(right[0, number(first), number(second)]) == fuller
             kinds.add((worse, fuller))
     assert len(kinds) == 4
 
@@ -119,16 +119,16 @@ def test_theorem_4_12_says_what_sets_say():
 
 
 @pytest.mark.parametrize("d, levels", [(1, 2), (2, 4), (3, 2)])
-def test_the_admitted_games_are_all_that_fulfil_the_assumption(d, levels):
-    """Brute force over every performance by so many values; equal up to a strictly increasing change of values."""
+def test_the_admitted_games_are_all_that_satisfy_the_assumption(d, levels):
+    """Brute force over every performance with this many levels, up to a strictly increasing change of values."""
     listed = {tuple(p.tolist()): {tuple(row) for row in rows.tolist()} for p, rows in ADMITTED[0].games(d)}
     for information, rows in listed.items():
         tables = (as_sets(rho, d) for rho in product(range(levels), repeat=2**d))
-        fulfilling = [table for table in tables if literal_assumption(table, information)]
-        found = {
-            tuple(ranks(torch.tensor([table[s] for s in sorted(table, key=number)])).tolist()) for table in fulfilling
+        satisfying = [table for table in tables if literal_assumption(table, information)]
+        expected = {
+            tuple(ranks(torch.tensor([table[s] for s in sorted(table, key=number)])).tolist()) for table in satisfying
         }
-        assert found == {row for row in rows if max(row) < levels}
+        assert expected == {row for row in rows if max(row) < levels}
 
 
 def test_every_information_has_a_listed_order_type():
@@ -145,7 +145,7 @@ def test_every_information_has_a_listed_order_type():
 
 
 def test_arrangements_are_all_orders_once():
-    assert arranged(((0, 1, 1), (0, 0, 2))) == ((0, 0, 2), (0, 1, 1), (0, 2, 0), (1, 0, 1), (1, 1, 0), (2, 0, 0))
+    assert all_orders(((0, 1, 1), (0, 0, 2))) == ((0, 0, 2), (0, 1, 1), (0, 2, 0), (1, 0, 1), (1, 1, 0), (2, 0, 0))
 
 
 # ---- what is decided
@@ -161,7 +161,7 @@ def test_whether_theorem_4_11_fails_does_not_depend_on_the_attribution():
 
 @pytest.mark.parametrize("theorem, floor", [(games.theorem_4_11, -1), (games.theorem_4_11_performing, 0)])
 def test_the_counterexample_is_the_smallest(theorem, floor):
-    """The first that a search with sets finds, ordered as ``smallest`` says."""
+    """The first that a search with sets finds, in the order of ``smallest_counterexample``."""
 
     def searched():
         for d in (1, 2):
@@ -169,10 +169,10 @@ def test_the_counterexample_is_the_smallest(theorem, floor):
                 for rho in sorted(product(range(3), repeat=2**d), key=lambda rho: (len(set(rho)), rho)):
                     table = as_sets(rho, d)
                     for part in subsets(range(d)):
-                        asked = any(phi[f] > 0 for f in part) and table[part] > (
+                        speaks = any(phi[f] > 0 for f in part) and table[part] > (
                             table[frozenset()] if floor == 0 else -1
                         )
-                        if asked and literal_assumption(table, phi) and list(phi) == sorted(phi):
+                        if speaks and literal_assumption(table, phi) and list(phi) == sorted(phi):
                             ones = [1] * d
                             yield (
                                 phi,
@@ -182,12 +182,12 @@ def test_the_counterexample_is_the_smallest(theorem, floor):
                                 literal_soundness(part, ones, phi),
                             )
 
-    phi, table, part, said, asked = next(row for row in searched() if row[3] != row[4])
-    found = smallest(theorem, ADMITTED)
-    assert found.information == list(phi)
-    assert list(found.performance.values()) == [table[s] for s in sorted(table, key=number)]
-    assert found.included == "{" + ",".join(str(f + 1) for f in sorted(part)) + "}"
-    assert (found.theorem, found.defined) == (float(said), float(asked))
+    phi, table, part, theorem_value, soundness = next(row for row in searched() if row[3] != row[4])
+    example = smallest_counterexample(theorem, ADMITTED)
+    assert example.information == list(phi)
+    assert list(example.performance.values()) == [table[s] for s in sorted(table, key=number)]
+    assert example.included == "{" + ",".join(str(f + 1) for f in sorted(part)) + "}"
+    assert (example.theorem, example.defined) == (float(theorem_value), float(soundness))
 
 
 def feature_share(performance, information, attribution):
@@ -212,7 +212,7 @@ def larger_is_fuller(performance, information, attribution):
 
 @pytest.mark.parametrize("wrong", [feature_share, reversed_ordering, larger_is_fuller])
 def test_a_planted_wrong_theorem_is_found_false(wrong):
-    row = tally(wrong, games.strict, replace(STRICT[0], sizes=(1, 2, 3)), positive_attributions)
+    row = tally(wrong, games.strictly_monotone, replace(STRICT[0], sizes=(1, 2, 3)), positive_attributions)
     assert row.wrong > 0
     assert small_games.all_or_nothing([row]) == "not reproduced"
 
@@ -226,26 +226,30 @@ def test_a_theorem_wrong_in_one_case_of_the_last_game_is_found_false():
         slip[-1, -1, -1] = torch.equal(information, last)
         return speaks, right & ~slip
 
-    row = tally(almost, games.strict, replace(STRICT[1], sizes=(5, 6)), positive_attributions)
+    row = tally(almost, games.strictly_monotone, replace(STRICT[1], sizes=(5, 6)), positive_attributions)
     assert (row.wrong, row.wrong_games) == (1, 1)
 
 
 def test_games_without_the_premise_do_not_count():
-    strict_ones = tally(games.theorem_4_11, games.strict, replace(ADMITTED[0], sizes=(3,)), equal_attribution)
+    strict_ones = tally(
+        games.theorem_4_11, games.strictly_monotone, replace(ADMITTED[0], sizes=(3,)), equal_attribution
+    )
     assert (strict_ones.games, strict_ones.wrong) == (len(order_types(3)), 0)
-    all_of_them = tally(games.theorem_4_11, games.admitted, replace(ADMITTED[0], sizes=(3,)), equal_attribution)
+    all_of_them = tally(
+        games.theorem_4_11, games.satisfies_assumption_4_10, replace(ADMITTED[0], sizes=(3,)), equal_attribution
+    )
     assert all_of_them.wrong > all_of_them.games > all_of_them.wrong_games > 0
 
 
 def test_theorem_4_11_holds_exactly_where_the_least_predictive_feature_counts():
     small = replace(ADMITTED[0], sizes=(1, 2, 3))
-    row = tally(small_games.sharp, games.admitted, small, positive_attributions)
+    row = tally(small_games.sharp_condition, games.satisfies_assumption_4_10, small, positive_attributions)
     assert (row.wrong, row.cases > 0) == (0, True)
     for d, rho, phi, _ in some_games(4, 60):
         counts = games.last_feature_counts(torch.tensor([rho]), torch.tensor(phi))[0]
         for part in subsets(range(d)):
-            held = sorted((phi[f], f) for f in part if phi[f] > 0)
-            rest = part - {held[0][1]} if held else part
+            predictive = sorted((phi[f], f) for f in part if phi[f] > 0)
+            rest = part - {predictive[0][1]} if predictive else part
             assert bool(counts[number(part)]) == (rho[number(rest)] < rho[number(part)])
 
 
@@ -311,14 +315,14 @@ def test_algorithm_1_is_the_papers(variant):
         ends = variant.ends(rho, attribution)
         claimed = expansion.claimed_soundness(rho, attribution, ends, 0.01, variant.start)
         reached = expansion.levels_reached(torch.tensor(levels), ends)
-        stops = [place for place, count in enumerate(reached.tolist()) for _ in range(count)]
+        stops = [position for position, count in enumerate(reached.tolist()) for _ in range(count)]
         attributed = levels[sum(value > 0 for value in eta)]
         assert len(stops) == attributed
-        for level, place in enumerate(stops, start=1):
-            said, defined = algorithm_1(variant.name, variant.start, rho.tolist(), eta, phi, level / top - 1e-9)
-            assert float(claimed[place]) == pytest.approx(said, abs=1e-12)
+        for level, position in enumerate(stops, start=1):
+            expected, defined = algorithm_1(variant.name, variant.start, rho.tolist(), eta, phi, level / top - 1e-9)
+            assert float(claimed[position]) == pytest.approx(expected, abs=1e-12)
             so_far = expansion.share_so_far(attribution * torch.tensor(phi), attribution)
-            assert float(so_far[place]) == pytest.approx(defined, abs=1e-12)
+            assert float(so_far[position]) == pytest.approx(defined, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -331,10 +335,10 @@ def test_errors_are_those_of_single_runs(family, sizes):
     family = replace(family, sizes=sizes)
     runs = []
     for d in family.sizes:
-        for weights in arranged(family.informations(d)):
+        for weights in all_orders(family.informations(d)):
             level = ranks(games.subset_sums(torch.tensor(weights)))
             for row in family.performances(int(level.max()) + 1)[:, level].tolist():
-                curve, top = [row[2**place - 1] for place in range(d + 1)], max(1, row[-1])
+                curve, top = [row[2**size - 1] for size in range(d + 1)], max(1, row[-1])
                 for eta in attributions(d).tolist():
                     for wanted in range(1, curve[sum(value > 0 for value in eta)] + 1):
                         runs.append(([value / top for value in curve], eta, weights, wanted / top - 1e-9))
@@ -376,10 +380,10 @@ def test_the_metric_soundness_runs_the_same_algorithm(variant):
         if variant.name.startswith("four"):
             assert Rule(0.01, True, 0.0, False).halved(level, 4).tolist() == steps.tolist()
         if variant.name.startswith("a quarter"):
-            counts = by_mass(attribution[None], torch.tensor([0.25, 0.5, 0.75, 1.0], dtype=torch.float64))
+            counts = counts_by_mass(attribution[None], torch.tensor([0.25, 0.5, 0.75, 1.0], dtype=torch.float64))
             assert (counts[0].unique() - 1).tolist() == steps.tolist()
-        kept = attribution.cumsum(0).double().numpy()[None, steps]
-        expected = Rule(0.01, strict=True, start=variant.start, lag=False).soundness(level[steps], kept)[0]
+        included = attribution.cumsum(0).double().numpy()[None, steps]
+        expected = Rule(0.01, strict=True, start=variant.start, lag=False).soundness(level[steps], included)[0]
         claimed = expansion.claimed_soundness(performance, attribution, ends, 0.01, variant.start)[ends]
         assert claimed.tolist() == pytest.approx(expected.tolist(), abs=1e-12)
 

@@ -1,4 +1,4 @@
-"""``--timeout`` reaches the run, or is refused where nobody could keep it."""
+"""``--timeout`` reaches the run, or is refused where no process could enforce it."""
 
 import numpy as np
 import pytest
@@ -15,15 +15,15 @@ class Begun(Exception):
 
 @pytest.fixture
 def begun(monkeypatch):
-    """What the run was begun with; it ends there."""
-    given = {}
+    """The arguments a run was started with; the run ends there."""
+    arguments = {}
 
-    def run(study, root, workers=0, machine=None, watch=None, timeout=None):
-        given.update(workers=workers, timeout=timeout)
+    def run(study, root, resources, watch):
+        arguments.update(workers=resources.workers, timeout=resources.timeout)
         raise Begun
 
     monkeypatch.setattr(assay.execute.run, "run", run)
-    return given
+    return arguments
 
 
 MODEL = """
@@ -31,10 +31,10 @@ import torch
 
 
 def model():
-    found = torch.nn.Linear(3, 2).eval()
-    torch.nn.init.ones_(found.weight)
-    torch.nn.init.zeros_(found.bias)
-    return found
+    linear = torch.nn.Linear(3, 2).eval()
+    torch.nn.init.ones_(linear.weight)
+    torch.nn.init.zeros_(linear.bias)
+    return linear
 """
 
 
@@ -50,15 +50,15 @@ def command(request, tmp_path, monkeypatch):
 
 
 def test_a_limit_without_workers_is_refused_before_anything_is_read(command, begun, tmp_path):
-    found = CliRunner().invoke(app, [*command, "--workers", "0", "--timeout", "5"])
-    assert isinstance(found.exception, AssayError)
-    assert "--timeout 5 needs a worker process" in str(found.exception)
+    outcome = CliRunner().invoke(app, [*command, "--workers", "0", "--timeout", "5"])
+    assert isinstance(outcome.exception, AssayError)
+    assert "--timeout 5 needs a worker process" in str(outcome.exception)
     assert begun == {}
     assert not (tmp_path / "store").exists()
 
 
 @pytest.mark.parametrize(("options", "timeout"), [([], None), (["--timeout", "2.5"], 2.5)])
 def test_a_limit_reaches_the_run(command, begun, options, timeout):
-    found = CliRunner().invoke(app, [*command, "--workers", "2", *options])
-    assert isinstance(found.exception, Begun), found.exception
+    outcome = CliRunner().invoke(app, [*command, "--workers", "2", *options])
+    assert isinstance(outcome.exception, Begun), outcome.exception
     assert begun == {"workers": 2, "timeout": timeout}

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core.errors import AssayError
-from assay.core.machine import FAST, Machine, cut, parse_memory
+from assay.core.machine import FAST, Machine, call_slices, parse_memory
 
 
 @settings(deadline=None, derandomize=True)
@@ -20,7 +20,7 @@ def test_rows_fit_the_budget_and_fill_it(memory, per_row):
 @settings(deadline=None, derandomize=True)
 @given(st.integers(0, 300), st.integers(1, 60), st.integers(1, 20))
 def test_parts_are_as_few_as_fit_and_hold_everything_once(count, most, rows):
-    parts = list(cut(count, most, rows))
+    parts = list(call_slices(count, most, rows))
     sizes = [part.stop - part.start for part in parts]
     assert [index for part in parts for index in range(part.start, part.stop)] == list(range(count))
     assert all(1 <= size <= most for size in sizes)
@@ -30,7 +30,7 @@ def test_parts_are_as_few_as_fit_and_hold_everything_once(count, most, rows):
 @settings(deadline=None, derandomize=True)
 @given(st.integers(1, 300), st.integers(1, 60), st.integers(1, 20))
 def test_few_rows_are_in_slow_calls(count, most, rows):
-    sizes = [part.stop - part.start for part in cut(count, most, rows)]
+    sizes = [part.stop - part.start for part in call_slices(count, most, rows)]
     slow = [size for size in sizes if size * rows < FAST]
     if most * rows >= FAST:
         assert len(slow) <= 1
@@ -50,7 +50,7 @@ def test_few_rows_are_in_slow_calls(count, most, rows):
     ],
 )
 def test_parts_of_known_sizes(count, most, rows, sizes):
-    assert [part.stop - part.start for part in cut(count, most, rows)] == sizes
+    assert [part.stop - part.start for part in call_slices(count, most, rows)] == sizes
 
 
 @pytest.mark.parametrize(

@@ -338,11 +338,11 @@ def test_a_footprint_keeps_no_model_alive():
 
     model = nn.Linear(2, 2)
     footprint(model, torch.zeros(1, 2))
-    assert model in footprints._known
-    before = len(footprints._known)
+    assert model in footprints._footprints
+    before = len(footprints._footprints)
     del model
     gc.collect()
-    assert len(footprints._known) < before
+    assert len(footprints._footprints) < before
 
 
 def test_a_model_of_one_piece_has_a_footprint_too():

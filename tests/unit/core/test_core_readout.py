@@ -8,7 +8,7 @@ from torch import nn
 
 from assay.core.errors import NotApplicable
 from assay.core.question import Question
-from assay.core.readout import Margin, asked, readout
+from assay.core.readout import Margin, explained_module, readout
 
 LOGITS = torch.tensor([[1.0, -2.0, 0.5], [3.0, 3.0, -7.0], [1000.0, 0.0, -1000.0]], dtype=torch.float64)
 
@@ -73,14 +73,14 @@ def test_a_model_that_answers_with_a_value_is_asked_for_nothing_else(name):
 
 
 def test_the_softmax_is_a_module_that_rewriting_methods_can_see():
-    kinds = {type(module) for module in asked(nn.Linear(2, 2), Question("probability", 2.0)).modules()}
+    kinds = {type(module) for module in explained_module(nn.Linear(2, 2), Question("probability", 2.0)).modules()}
     assert nn.Softmax in kinds
     assert "Temperature" in {kind.__name__ for kind in kinds}
 
 
 def test_the_model_is_shared_and_not_copied():
     model = nn.Linear(2, 2)
-    assert asked(model, Question("logit")).model is model
+    assert explained_module(model, Question("logit")).model is model
 
 
 def test_a_temperature_that_cannot_be_applied_is_not_ignored():
@@ -90,13 +90,13 @@ def test_a_temperature_that_cannot_be_applied_is_not_ignored():
 
 @pytest.mark.parametrize("question", [Question("logit"), Question("probability", 2.0), Question("margin")], ids=str)
 def test_everything_around_the_model_is_in_evaluation_mode_and_the_model_as_it_was(question):
-    whole = asked(nn.Linear(2, 2).eval(), question)
+    whole = explained_module(nn.Linear(2, 2).eval(), question)
     assert not [name for name, module in whole.named_modules() if module.training]
-    assert asked(nn.Linear(2, 2), question).model.training
+    assert explained_module(nn.Linear(2, 2), question).model.training
 
 
 def test_a_model_without_gradients_answers_and_says_so_to_whoever_asks_for_one():
-    blind = asked(nn.Linear(2, 2).requires_grad_(False), Question("logit"), differentiable=False)
+    blind = explained_module(nn.Linear(2, 2).requires_grad_(False), Question("logit"), differentiable=False)
     x = torch.ones(1, 2, requires_grad=True)
     assert torch.equal(blind(x), blind.model(x))
     assert not blind(x.detach()).requires_grad

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from assay.core.errors import SpecError
-from assay.craft.tiling import cells, plan
+from assay.craft.tiling import plan, tiles
 
 
 def covered(size: int, kernel: int, stride: int, padding: int) -> list[int]:
@@ -55,4 +55,4 @@ def test_cells_hold_what_the_convolution_reads(side: int | tuple[int, int]) -> N
     height, width = (side, side) if isinstance(side, int) else side
     x, kernel = torch.randint(0, 9, (2, 1, height, width)).float(), torch.arange(9.0)
     convolved = functional.conv2d(x, kernel.reshape(1, 1, 3, 3), stride=step.stride, padding=step.padding)
-    assert torch.equal(cells(x, step) @ kernel, convolved.flatten(2))
+    assert torch.equal(tiles(x, step) @ kernel, convolved.flatten(2))

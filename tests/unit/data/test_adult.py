@@ -8,7 +8,7 @@ import pytest
 
 from assay.core.errors import AssayError
 from assay.data import adult as module
-from assay.data.adult import COLUMNS, NUMBERS, adult, tidy
+from assay.data.adult import COLUMNS, NUMBERS, adult, adult_table, tidy
 from unit.data.fakes import sum_of
 
 
@@ -67,5 +67,30 @@ def test_rows_or_columns_that_are_missing_are_told(monkeypatch: pytest.MonkeyPat
     rows = census(monkeypatch)
     with pytest.raises(AssayError, match=r"39 rows \(should be 40\)"):
         tidy(rows[:-1])
-    with pytest.raises(AssayError, match="it has no race, sex"):
+    with pytest.raises(AssayError, match="40 rows and 13 columns, and no race, sex"):
         tidy(rows.drop(columns=["sex", "race"]))
+
+
+def test_a_csv_anywhere_is_read_and_encoded_with_an_entry_for_every_level(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = census(monkeypatch)
+    written = rows.assign(income=rows["income"] + ".").fillna("?")
+    written.to_csv(tmp_path / "people.csv", index=False)
+    path = str(tmp_path / "people.csv")
+    pd.testing.assert_frame_equal(adult(complete=False, path=path), tidy(rows))
+    table = adult_table(path)
+    assert table.x.shape == (38, 6 + 8 * 3)
+    assert table.columns == COLUMNS
+    assert table.entries[:5] == ("age", "workclass=blue", "workclass=green", "workclass=red", "fnlwgt")
+    assert [COLUMNS[column] for column in table.column_of] == [entry.partition("=")[0] for entry in table.entries]
+    for row, person in zip(table.x, adult(path=path).to_dict("records"), strict=True):
+        for name, value in zip(table.entries, row, strict=True):
+            column, _, level = name.partition("=")
+            assert value == (person[column] == level if level else person[column])
+    assert table.label.tolist() == [int(income == ">50K") for income in adult(path=path)["income"]]
+
+
+def test_numbers_that_are_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AssayError, match="some have no whole number in age"):
+        tidy(census(monkeypatch).assign(age="old"))

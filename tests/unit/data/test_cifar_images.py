@@ -75,7 +75,7 @@ def test_where_nothing_is_found_the_message_says_what_to_do(data: Path) -> None:
 def test_records_that_are_cut_off_or_of_another_set_are_refused() -> None:
     pixels, label = picture_set("cifar10", "test", 1)
     raw = records(pixels, label, 0)
-    with pytest.raises(AssayError, match="no whole number of records"):
+    with pytest.raises(AssayError, match="not a whole number of records"):
         read_records(raw[:-1], 0, 10)
     with pytest.raises(AssayError, match="label 9, and there are 9 classes"):
         read_records(raw, 0, 9)

@@ -93,7 +93,7 @@ def test_the_command_prints_where_things_are_and_says_what_it_knows(
     assert main(["cifar"]) == 2
     assert "Did you mean 'cifar10'?" in capsys.readouterr().err
     assert main([]) == 2
-    assert "adult,cifar10,cifar100" in capsys.readouterr().err
+    assert "adult,cifar10,cifar100,credit" in capsys.readouterr().err
 
 
 def test_adult_from_openml_is_the_table_that_loaders_promise(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

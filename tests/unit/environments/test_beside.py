@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from assay.core.build import build, describe
+from assay.catalogue.build import build, describe
 from assay.core.errors import SpecError
 from assay.core.setting import Samples, Setting
 from assay.environments.beside import Beside

@@ -76,7 +76,7 @@ def test_the_tiny_network_has_learned_its_pictures() -> None:
 
 def test_drawn_pictures_are_not_called_cifar() -> None:
     assert setting().classes == ("bar across", "bar down", "disc")
-    assert "no CIFAR" in " ".join((Cifar.__doc__ or "").split())
+    assert "not CIFAR" in " ".join((Cifar.__doc__ or "").split())
 
 
 def test_bars_lie_and_stand_and_discs_are_round() -> None:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from assay.core.build import named
-from assay.core.drawn import draws_model, identities
-from assay.core.registry import catalogue
-from assay.study.shelf import find, shelf
+from assay.catalogue.build import component_and_name
+from assay.catalogue.registry import catalogue
+from assay.core.facts import draws_model, draws_rule, identities
+from assay.study.shipped import find, shipped_studies
 
 CASES = {
     "color_count": True,
@@ -20,6 +20,8 @@ CASES = {
     "pixel_modulo": True,
     "pixel_modulo(uniform=True)": False,
     "pixel_modulo(weight_seed=3)": False,
+    "public_table": True,
+    "public_table(split_seed=0)": True,
     "token_count": False,
     "tabular_rule": True,
     "tabular_rule(model='forest')": True,
@@ -35,7 +37,7 @@ CASES = {
 
 
 def environment(spec):
-    return named("environments", spec)[0]
+    return component_and_name("environments", spec)[0]
 
 
 @pytest.mark.parametrize("spec", CASES)
@@ -47,6 +49,15 @@ def test_every_environment_of_the_catalogue_says_it():
     assert {spec.partition("(")[0] for spec in CASES} == set(catalogue("environments"))
     for name in catalogue("environments"):
         assert hasattr(type(environment(next(spec for spec in CASES if spec.startswith(name)))), "draws_model")
+
+
+def test_an_environment_says_whether_its_seed_draws_a_rule_also_inside_another_one():
+    assert draws_rule(environment("tabular_rule"))
+    assert draws_rule(environment("in_domain(of=tabular_rule())"))
+    assert draws_rule(environment("public_table"))
+    assert not draws_rule(environment("public_table(split_seed=0)"))
+    for spec in ("tabular_rule(rule_seed=0)", "tabular_rule(task='sparse')", "cifar", "in_domain(of=cifar())"):
+        assert not draws_rule(environment(spec))
 
 
 def test_of_one_that_says_nothing_it_is_assumed():
@@ -97,12 +108,13 @@ def test_environments_around_others_have_their_samples():
     assert identities(around, range(5), 3) == identities(environment("own"), range(5), 3) != list(range(5))
 
 
-@pytest.mark.parametrize("name", shelf())
-def test_a_shipped_study_that_draws_models_has_five_seeds_or_says_that_it_has_one(name):
+@pytest.mark.parametrize("name", shipped_studies())
+def test_a_shipped_study_that_draws_models_has_five_seeds_or_says_that_it_has_one_or_a_papers(name):
     study = find(name)
-    drawn = any(draws_model(named("environments", str(entry.spec))[0]) for entry in study.environments)
+    drawn = any(draws_model(component_and_name("environments", str(entry.spec))[0]) for entry in study.environments)
     if drawn and len(study.seeds) < 5:
-        assert len(study.seeds) == 1
-        assert "one draw" in study.title
+        paper = study.seeds == (0, 1, 2, 42)
+        assert paper or len(study.seeds) == 1
+        assert ("the paper's four seeds" if paper else "one draw") in study.title
     if len(study.seeds) > 1:
         assert "one draw" not in study.title

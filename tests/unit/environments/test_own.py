@@ -11,8 +11,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from assay.catalogue.registry import identity, resolve
 from assay.core.errors import SpecError
-from assay.core.registry import identity, resolve
 from assay.core.spec import Spec
 from assay.environments.own import Own, features_of
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 import assay.environments.tabular_rule as module
-from assay.core.cards import read_file
+from assay.catalogue.cards import read_file
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.protocols import Environment, Trained
 from assay.core.rng import Stream
@@ -20,7 +20,7 @@ from assay.core.trial import Scene, targets_for
 from assay.environments.tabular_rule import TabularRule
 
 TINY = TabularRule.tiny()
-both_models = pytest.mark.parametrize("model", ["mlp", "forest"])
+every_model = pytest.mark.parametrize("model", ["mlp", "attention", "forest", "boosted"])
 
 
 def tiny(model: str) -> TabularRule:
@@ -91,7 +91,26 @@ def test_weights_have_both_signs_and_sizes_from_one_half_to_two() -> None:
 def test_the_rule_depends_on_its_own_seed_only() -> None:
     assert not torch.equal(rule(TINY), rule(replace(TINY, rule_seed=1)))
     assert torch.equal(rule(TINY), rule(replace(TINY, noise=1.0, train_rows=10, model="forest")))
-    assert torch.equal(TINY.program(torch.eye(8), 0), TINY.program(torch.eye(8), 1))
+    fixed = replace(TINY, rule_seed=0)
+    assert torch.equal(fixed.program(torch.eye(8), 0), fixed.program(torch.eye(8), 1))
+
+
+def test_without_a_seed_of_its_own_the_linear_rule_follows_the_seed_in_samples_and_in_training() -> None:
+    assert (TINY.draws_rule, replace(TINY, rule_seed=0).draws_rule) == (True, False)
+    noiseless = replace(TINY, noise=0.0)
+    for seed in (0, 1):
+        reference = noiseless.setting(seed, trained("mlp")).reference
+        samples = noiseless.sample(range(50), seed)
+        assert reference is not None
+        for x, label in ((reference.x, reference.label), (samples.x, samples.label)):
+            assert torch.equal(label, noiseless.program(x, seed).argmax(dim=1))
+            assert not torch.equal(label, noiseless.program(x, 1 - seed).argmax(dim=1))
+
+
+def test_a_fixed_rule_0_is_the_rule_of_seed_0() -> None:
+    fixed = replace(TINY, rule_seed=0)
+    assert torch.equal(fixed.sample(range(4), 0).x, TINY.sample(range(4), 0).x)
+    assert torch.equal(fixed.program(torch.eye(8), 7), TINY.program(torch.eye(8), 0))
 
 
 def test_without_noise_the_label_is_the_class_with_the_largest_score() -> None:
@@ -144,7 +163,7 @@ def test_no_evaluated_row_was_trained_on_even_for_equal_seeds() -> None:
     assert not bool((evaluated[:, None, 0] == reference.x[None, :, 0]).any())
 
 
-@both_models
+@every_model
 def test_the_same_seed_trains_the_same_bits_and_another_seed_others(model: str) -> None:
     again, other = tiny(model).train(0), trained(model, 1)
     assert again.keys() == trained(model).keys() == other.keys()
@@ -152,7 +171,7 @@ def test_the_same_seed_trains_the_same_bits_and_another_seed_others(model: str) 
     assert any(not torch.equal(tensor, other[name]) for name, tensor in again.items())
 
 
-@both_models
+@every_model
 def test_training_and_sampling_leave_the_global_random_numbers_alone(model: str) -> None:
     before = torch.random.get_rng_state()
     tiny(model).setting(0, tiny(model).train(0))
@@ -160,7 +179,7 @@ def test_training_and_sampling_leave_the_global_random_numbers_alone(model: str)
     assert torch.equal(before, torch.random.get_rng_state())
 
 
-@both_models
+@every_model
 def test_the_artifact_survives_safetensors_and_the_recipe_makes_the_same_model_again(model: str) -> None:
     stored = safetensors.torch.load(safetensors.torch.save(dict(trained(model))))
     place = tiny(model).setting(0, stored)
@@ -172,7 +191,7 @@ def test_the_artifact_survives_safetensors_and_the_recipe_makes_the_same_model_a
     assert not torch.equal(place.model(x), place.recipe.train(place.reference.x, place.reference.label, 1)(x))
 
 
-@both_models
+@every_model
 def test_the_recipe_learns_the_rows_it_is_given(model: str) -> None:
     place = setting(model)
     assert place.recipe is not None
@@ -186,7 +205,7 @@ def test_the_recipe_learns_the_rows_it_is_given(model: str) -> None:
     assert float((blind.argmax(dim=1) == evaluated.label).float().mean()) < 0.55
 
 
-@both_models
+@every_model
 def test_the_tiny_model_learns_the_rule(model: str) -> None:
     evaluated = TINY.sample(range(1000), 0)
     assert float(evaluated.label.bincount().max()) < 550  # always naming the largest class is not learning
@@ -203,7 +222,7 @@ def test_the_network_takes_raw_units_and_standardises_by_the_training_rows() -> 
     assert not torch.equal(first, place.reference.x)
 
 
-@both_models
+@every_model
 def test_the_setting_asks_in_the_models_own_terms(model: str) -> None:
     place, samples = setting(model), TINY.sample(range(6), 0)
     target = targets_for(place, place.question, samples)
@@ -215,8 +234,9 @@ def test_the_setting_asks_in_the_models_own_terms(model: str) -> None:
     assert (place.kind, place.features.shape, len(place.classes)) == ("table", (8,), 3)
 
 
-def test_a_network_has_gradients_and_frozen_weights() -> None:
-    place, samples = setting("mlp"), TINY.sample(range(6), 0)
+@pytest.mark.parametrize("model", ["mlp", "attention"])
+def test_a_network_has_gradients_and_frozen_weights(model: str) -> None:
+    place, samples = setting(model), TINY.sample(range(6), 0)
     query = Scene(place, samples, place.question, samples.label, Stream("test")).ask()
     assert place.differentiable
     assert bool((query.gradient(samples.x) != 0).any())
@@ -232,7 +252,17 @@ def test_a_forest_answers_with_probabilities_and_has_no_gradients() -> None:
         query.gradient(samples.x)
 
 
-@both_models
+def test_boosted_trees_answer_with_scores_and_have_no_gradients() -> None:
+    place, samples = setting("boosted"), TINY.sample(range(6), 0)
+    query = Scene(place, samples, place.question, samples.label, Stream("test")).ask()
+    probabilities = place.model.estimator.predict_proba(samples.x.numpy())  # type: ignore[operator,union-attr]
+    torch.testing.assert_close(query.outputs(samples.x).softmax(dim=1), torch.from_numpy(probabilities).float())
+    assert place.question.readout == "logit"
+    with pytest.raises(NotApplicable):
+        query.gradient(samples.x)
+
+
+@every_model
 def test_a_setting_can_be_asked_in_double_precision(model: str) -> None:
     place, x = tiny(model).setting(0, trained(model)).to("cpu", torch.float64), TINY.sample(range(6), 0).x
     assert place.model(x.double()).dtype == torch.float64
@@ -253,7 +283,7 @@ def test_a_class_that_never_wins_in_training_still_has_its_column() -> None:
         assert torch.equal(output.argmax(dim=1), place.reference.label)
 
 
-@pytest.mark.parametrize("wrong", [{"informative": 0}, {"informative": 9}, {"classes": 1}])
+@pytest.mark.parametrize("wrong", [{"informative": 0}, {"informative": 9}, {"classes": 1}, {"width": 6}])
 def test_impossible_sizes_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(SpecError, match=next(iter(wrong))):
         replace(TINY, **wrong)  # type: ignore[arg-type]

@@ -7,7 +7,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.core.heap import resident
 from assay.core.records import Record
+
+hoarded = []
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Pieces:
     def __bool__(self):
         return bool(self.waiting)
 
-    def learn(self, record):
+    def add_record(self, record):
         self.records[record.key] = record
 
     def next(self):
@@ -68,6 +71,9 @@ class Bench:
 
     def finish(self):
         pass
+
+    def hoard(self):
+        hoarded.append(b"x" * (2 * resident()))
 
     def spin(self):
         while True:

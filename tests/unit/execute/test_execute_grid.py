@@ -2,6 +2,9 @@
 
 import pickle
 
+import pytest
+
+from assay.core.errors import AssayError
 from assay.execute.grid import grid
 from assay.study.file import read
 from yard_study import small
@@ -21,17 +24,17 @@ def study(**changed):
 
 
 def trials(of, dtype="float32"):
-    return {trial.key for cell in grid(of, dtype).cells for trial in cell.trials}
+    return {trial.key for series in grid(of, dtype).series for trial in series.trials}
 
 
 def evidence(of):
-    return {block.key for cell in grid(of).cells for found in cell.evidence.values() for block in found}
+    return {block.key for series in grid(of).series for found in series.evidence.values() for block in found}
 
 
-def test_cells_are_every_method_where_it_belongs_seed_by_seed():
+def test_series_are_every_method_where_it_belongs_seed_by_seed():
     found = [
-        (cell.environment.label, cell.seed, cell.method.label, len(cell.trials), list(cell.evidence))
-        for cell in grid(study()).cells
+        (series.environment.label, series.seed, series.method.label, len(series.trials), list(series.evidence))
+        for series in grid(study()).series
     ]
     assert found == [
         ("color_count", 0, "gradient", 3, ["f1", "recall"]),
@@ -61,8 +64,21 @@ def test_a_row_has_the_evidence_of_all_seeds_and_names_its_labels():
 
 
 def test_the_data_seed_is_the_seed_unless_it_is_given():
-    assert {(cell.seed, cell.trials[0].place.data_seed) for cell in grid(study()).cells} == {(0, 0), (5, 5)}
-    assert {(cell.seed, cell.trials[0].place.data_seed) for cell in grid(study(data_seed=0)).cells} == {(0, 0), (5, 0)}
+    assert {(series.seed, series.trials[0].place.data_seed) for series in grid(study()).series} == {(0, 0), (5, 5)}
+    assert {(series.seed, series.trials[0].place.data_seed) for series in grid(study(data_seed=0)).series} == {
+        (0, 0),
+        (5, 0),
+    }
+
+
+def test_samples_of_another_seed_are_refused_where_the_seed_draws_the_rule_of_both():
+    def asked(environment):
+        return grid(study(data_seed=0, environments=[environment], methods=["gradient"], metrics=["f1"]))
+
+    with pytest.raises(AssayError, match="seed 5 cannot be tested with samples of data_seed 0"):
+        asked("tabular_rule")
+    for environment in ("tabular_rule(rule_seed=0)", "tabular_rule(task='sparse')"):
+        assert [series.trials[0].place.data_seed for series in asked(environment).series] == [0, 0]
 
 
 def test_the_number_of_samples_is_in_no_key():
@@ -105,14 +121,14 @@ def test_the_number_format_is_in_every_trial():
 def test_equal_places_and_probes_are_one_object():
     methods = ["yard:Copy", "yard:Fits"]
     environments = [{"use": "yard:Meadow", "label": "A"}, {"use": "yard:Meadow", "label": "B"}]
-    found = grid(small(environments=environments, methods=methods, metrics=["yard:Probes"])).cells
-    assert len({id(cell.trials[0].place) for cell in found}) == 1
-    assert len({id(cell.evidence["yard:Probes"][0].probe) for cell in found}) == 1
+    found = grid(small(environments=environments, methods=methods, metrics=["yard:Probes"])).series
+    assert len({id(series.trials[0].place) for series in found}) == 1
+    assert len({id(series.evidence["yard:Probes"][0].probe) for series in found}) == 1
 
 
 def test_an_artifact_takes_only_what_it_needs_to_another_process():
-    (cell,) = grid(small(metrics=["yard:Probes"], samples=400)).cells
-    first, last = cell.evidence["yard:Probes"][0], cell.evidence["yard:Probes"][-1]
+    (series,) = grid(small(metrics=["yard:Probes"], samples=400)).series
+    first, last = series.evidence["yard:Probes"][0], series.evidence["yard:Probes"][-1]
     assert len(first.trial.place.probes) == 200
     sent = pickle.loads(pickle.dumps(last))
     assert not sent.trial.place.probes

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from assay.core.errors import AssayError
+from assay.core.machine import Machine
 from assay.execute.local import Local
 
 HERE = Path(__file__).parent
@@ -65,7 +66,7 @@ def test_nothing_to_do_starts_no_worker(pieces, tmp_path):
 
 @pytest.mark.parametrize(
     ("action", "cause"),
-    [("be_killed", "signal 9, SIGKILL"), ("crash", "signal 11, SIGSEGV"), ("leave", "exit code 3")],
+    [("crash", "signal 11, SIGSEGV"), ("leave", "exit code 3")],
 )
 def test_a_worker_that_dies_is_one_failed_record(pieces, tmp_path, action, cause):
     work = [pieces.Piece(f"{n}", action if n in (3, 4) else "finish", kind="probe") for n in range(9)]
@@ -75,6 +76,30 @@ def test_a_worker_that_dies_is_one_failed_record(pieces, tmp_path, action, cause
         assert (found[key].kind, found[key].status) == ("probe", "failed")
         assert found[key].reason == f"the worker died ({cause}) while it computed this"
     assert len({record.data["pid"] for record in found.values() if record.status == "ok"}) == 2
+
+
+def test_a_worker_that_is_killed_may_have_had_too_little_memory(pieces, tmp_path):
+    reason = run(pieces, tmp_path, pieces.Piece("a", "be_killed"))["a"].reason
+    assert reason.startswith("the worker died (signal 9, SIGKILL) while it computed this. The system kills a process ")
+    assert "fewer --workers, a smaller --memory" in reason
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, a process is not told how much memory it has")
+def test_a_worker_that_hoards_memory_is_replaced_and_every_piece_has_its_record(pieces, tmp_path):
+    """Each piece keeps more than a worker has at its start. The first piece of a worker sets its mark."""
+    work = [pieces.Piece(f"{n}", "hoard" if n in (1, 3) else "finish") for n in range(6)]
+    local = Local(tmp_path, 1, Machine(memory=2**20), desk=pieces.bench)
+    found = {record.key: record for record in local.run(pieces.Pieces(*work))}
+    assert {record.status for record in found.values()} == {"ok"}
+    pids = [found[str(n)].data["pid"] for n in range(6)]
+    assert pids[0] == pids[1] != pids[2] == pids[3] != pids[4] == pids[5]
+
+
+def test_a_worker_whose_first_piece_is_large_is_kept(pieces, tmp_path):
+    """A large model is no hoard: a new process would load it again."""
+    work = [pieces.Piece("a", "hoard"), *(pieces.Piece(key) for key in "bcd")]
+    local = Local(tmp_path, 1, Machine(memory=2**20), desk=pieces.bench)
+    assert len({record.data["pid"] for record in local.run(pieces.Pieces(*work))}) == 1
 
 
 def test_what_needs_a_failed_piece_still_has_its_turn(pieces, tmp_path):

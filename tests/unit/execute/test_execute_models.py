@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from assay.artifacts.cache import cache_folder, fetch
-from assay.core.foreign import load
-from assay.core.registry import card
+from assay.catalogue.registry import card
+from assay.foreign.imports import load
 from assay.train.checkpoints import Throttle
 
 KEY = "ab" * 32

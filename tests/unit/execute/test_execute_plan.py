@@ -179,7 +179,7 @@ def test_methods_and_metrics_stay_where_they_belong(study, store):
 def test_the_gallery_asks_for_samples_of_the_first_seed(study, store):
     asked = study(gallery=3, seeds=[4, 5])
     (kept,) = of_kind(todo(asked, store), "samples")
-    assert (kept.count, kept.place.data_seed) == (3, 4)
+    assert (kept.indices, kept.place.data_seed) == ((0, 1, 2), 4)
     put(store, kept)
     assert "samples" not in todo(asked, store).kinds
 
@@ -205,7 +205,7 @@ def test_a_trial_whose_arrays_are_needed_and_cannot_be_read_is_computed_again(st
     more = study(metrics=["yard:Total", "yard:Picky"])
     assert [trial.key for trial in of_kind(todo(more, store), "trial")] == [lost.key]
     assert {record.status for record in finish(more, store)} == {"ok"}
-    assert store.has(lost.key, sound=True)
+    assert store.has(lost.key, intact=True)
 
 
 @pytest.mark.parametrize("how", ["gone", "damaged"])

@@ -1,4 +1,4 @@
-"""Attention is noted as the model computes it, however it is written down, and nothing else changes."""
+"""Attention is recorded as the model computes it, however it is implemented, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Fused(nn.Module):
 
 
 class Stock(nn.Module):
-    """PyTorch's own layers, with the samples where they want them."""
+    """PyTorch's own layers, with the samples on the axis that they expect."""
 
     def __init__(self, layers, first):
         super().__init__()
@@ -60,13 +60,13 @@ class MultiHead(nn.Module):
         super().__init__()
         self.heads = nn.MultiheadAttention(WIDTH, HEADS, batch_first=first, **options)
         self.mask, self.padding, self.first = mask, padding, first
-        self.told = []
+        self.returned = []
 
     def forward(self, x):
         x = x if self.first else x.transpose(0, 1)
         padding = None if self.padding is None else self.padding.expand(3, -1)
         read, weights = self.heads(x, x, x, attn_mask=self.mask, key_padding_mask=padding)
-        self.told.append(weights)
+        self.returned.append(weights)
         return read.transpose(0, 0 if self.first else 1).flatten(1)
 
 
@@ -81,10 +81,10 @@ def by_hand(fused, x):
 @pytest.mark.parametrize("options", MASKS.values(), ids=MASKS)
 def test_fused_attention_is_noted_and_does_what_it_did(options, flat):
     net, x = randomised(Fused(flat, **options)), data(3, S, WIDTH)
-    (found,) = attention(net, x)
-    assert_close(found, by_hand(net, x), rtol=1e-5, atol=1e-6)
+    (recorded,) = attention(net, x)
+    assert_close(recorded, by_hand(net, x), rtol=1e-5, atol=1e-6)
     weights, gradient = attention_and_gradients(net, x, torch.tensor([0, 1, 2]))[0]
-    assert_close(weights, found, rtol=1e-5, atol=1e-6)
+    assert_close(weights, recorded, rtol=1e-5, atol=1e-6)
     value = net.project(x).unflatten(2, (3, HEADS, -1))[:, :, 2, 0].detach()  # (N, S, inner): the first head's
     for row in range(3):
         assert_close(gradient[row, 0, 0], value[row, :, row], rtol=1e-5, atol=1e-6)  # output is the first row's entry
@@ -107,9 +107,9 @@ def outputs_in_scope(net, x):
 @pytest.mark.parametrize("options", [{}, {"norm_first": True, "activation": "gelu"}, {"bias": False}])
 def test_pytorchs_layers_are_seen_past_their_shortcuts(first, options):
     net, x = randomised(encoder(first, **options)).requires_grad_(False), data(3, S, WIDTH)
-    found = attention(net, x)
-    assert [tuple(layer.shape) for layer in found] == 2 * [(3, HEADS, S, S)]
-    assert_close(torch.stack(found).sum(dim=-1), torch.ones(2, 3, HEADS, S), rtol=1e-5, atol=1e-6)
+    layers = attention(net, x)
+    assert [tuple(layer.shape) for layer in layers] == 2 * [(3, HEADS, S, S)]
+    assert_close(torch.stack(layers).sum(dim=-1), torch.ones(2, 3, HEADS, S), rtol=1e-5, atol=1e-6)
     with torch.no_grad():
         assert_close(outputs_in_scope(net, x), net(x), rtol=1e-5, atol=1e-5)
 
@@ -129,9 +129,9 @@ MULTI = {
 def test_multi_head_attention_is_noted_and_does_what_it_did(options):
     net, x = randomised(MultiHead(**options)), data(3, S, WIDTH)
     expected = net(x)
-    (found,) = attention(net, x)
-    assert_close(found.mean(dim=1), net.told[0].detach(), rtol=1e-5, atol=1e-6)
-    assert_close(net.told[1], net.told[0], rtol=1e-5, atol=1e-6)  # what the layer tells about its weights
+    (recorded,) = attention(net, x)
+    assert_close(recorded.mean(dim=1), net.returned[0].detach(), rtol=1e-5, atol=1e-6)
+    assert_close(net.returned[1], net.returned[0], rtol=1e-5, atol=1e-6)  # the weights that the layer returns
     assert_close(outputs_in_scope(net, x), expected, rtol=1e-5, atol=1e-5)
 
 

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from assay.core.rng import Draws
-from assay.kit.bottleneck import Adam, Bottleneck, RmsProp, divergence, smoothing
+from assay.kit.bottleneck import Adam, Bottleneck, RmsProp, divergence, smoothing_matrix
 from assay.kit.critic import Critic
 
 
@@ -32,8 +32,8 @@ def test_capacity_is_the_divergence_of_what_passes_from_what_is_known(prior):
     bottleneck, alpha = made(prior), 3 * drawn(2, 3, 5, 4, seed=1)
     share, x = alpha.sigmoid(), bottleneck.signal
     seen = Normal(share * x + (1 - share) * 0.4, (1 - share) * 1.7)
-    known = Normal(prior * share * x + (1 - prior * share) * 0.4, (1 - prior * share) * 1.7)
-    assert_close(bottleneck.capacity(alpha), kl_divergence(seen, known), rtol=1e-9, atol=1e-12)
+    prior_distribution = Normal(prior * share * x + (1 - prior * share) * 0.4, (1 - prior * share) * 1.7)
+    assert_close(bottleneck.capacity(alpha), kl_divergence(seen, prior_distribution), rtol=1e-9, atol=1e-12)
 
 
 def test_capacity_is_a_mean_of_log_ratios_over_draws():
@@ -41,15 +41,18 @@ def test_capacity_is_a_mean_of_log_ratios_over_draws():
     draws, x, g, share, mean, deviation = 400_000, 1.3, 0.6, 0.7, 0.4, 1.7
     noise = mean + deviation * drawn(draws, seed=2)
     seen = share * x + (1 - share) * noise
-    known = share * (g * x + (1 - g) * noise) + (1 - share) * noise
-    p, q = Normal(share * x + (1 - share) * mean, (1 - share) * deviation), Normal(known.mean(), known.std())
+    prior_signal = share * (g * x + (1 - g) * noise) + (1 - share) * noise
+    p, q = (
+        Normal(share * x + (1 - share) * mean, (1 - share) * deviation),
+        Normal(prior_signal.mean(), prior_signal.std()),
+    )
     ratio = p.log_prob(seen) - q.log_prob(seen)
     numbers = (x, mean, deviation, 1.0, g)
     signal, mean, deviation, active, g = (torch.tensor(number).double().view(1, 1, 1, 1) for number in numbers)
     alpha = torch.tensor(share).double().logit().view(1, 1, 1, 1)
-    found = float(Bottleneck(signal, mean, deviation, 0.0, active, g).capacity(alpha))
-    assert abs(found - float(ratio.mean())) < 5 * float(ratio.std()) / draws**0.5 + 0.01 * found
-    assert found > 0.05
+    capacity = float(Bottleneck(signal, mean, deviation, 0.0, active, g).capacity(alpha))
+    assert abs(capacity - float(ratio.mean())) < 5 * float(ratio.std()) / draws**0.5 + 0.01 * capacity
+    assert capacity > 0.05
 
 
 def test_what_is_mixed_has_the_stated_mean_and_deviation():
@@ -101,14 +104,14 @@ def test_smoothing_is_a_convolution_with_mirrored_ends(size, sigma):
     kernel = torch.exp(-0.5 * (torch.arange(-reach, reach + 1).double() / sigma) ** 2)
     x = drawn(1, 1, size)
     expected = F.conv1d(F.pad(x, (reach, reach), mode="reflect"), (kernel / kernel.sum()).view(1, 1, -1))
-    assert_close(smoothing(size, sigma, x) @ x[0, 0], expected[0, 0], rtol=1e-12, atol=1e-12)
+    assert_close(smoothing_matrix(size, sigma, x) @ x[0, 0], expected[0, 0], rtol=1e-12, atol=1e-12)
 
 
 def test_smoothing_of_short_axes_and_of_nothing():
     like = torch.zeros((), dtype=torch.float64)
-    assert_close(smoothing(1, 1.0, like), like.new_ones(1, 1))
-    assert_close(smoothing(2, 1.0, like).sum(dim=1), like.new_ones(2))
-    assert torch.equal(smoothing(5, 0.0, like), torch.eye(5, dtype=torch.float64))
+    assert_close(smoothing_matrix(1, 1.0, like), like.new_ones(1, 1))
+    assert_close(smoothing_matrix(2, 1.0, like).sum(dim=1), like.new_ones(2))
+    assert torch.equal(smoothing_matrix(5, 0.0, like), torch.eye(5, dtype=torch.float64))
 
 
 def test_the_divergence_of_the_standard_distribution_is_zero():

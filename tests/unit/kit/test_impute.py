@@ -9,11 +9,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as some
+from hypothesis.extra import numpy as arrays_of
 from torch.nn.functional import interpolate
 
 from assay.bench.imputation import Ratios, Sweep, reference
-from assay.kit.impute import Singular, add_noise, impute, on_device
+from assay.kit.imputation.impute import Singular, add_noise, impute, on_device
 
 SIDE = 224
 ALLOWED = 1e-3  # of the value range of the known pixels
@@ -28,31 +28,31 @@ def literal(x, removed):
     for i, (row, column) in enumerate(unknown):
         for down in (-1, 0, 1):
             for right in (-1, 0, 1):
-                there = (row + down, column + right)
-                if (down, right) == (0, 0) or not (0 <= there[0] < height and 0 <= there[1] < width):
+                neighbour = (row + down, column + right)
+                if (down, right) == (0, 0) or not (0 <= neighbour[0] < height and 0 <= neighbour[1] < width):
                     continue
                 weight = 1 / 6 if down == 0 or right == 0 else 1 / 12
                 matrix[i, i] += weight
-                if removed[there]:
-                    matrix[i, unknown.index(there)] -= weight
+                if removed[neighbour]:
+                    matrix[i, unknown.index(neighbour)] -= weight
                 else:
-                    right_side[i] += weight * x[:, there[0], there[1]]
-    found = x.copy()
+                    right_side[i] += weight * x[:, neighbour[0], neighbour[1]]
+    filled = x.copy()
     if unknown:
-        found[:, removed] = np.linalg.solve(matrix, right_side).T
-    return found
+        filled[:, removed] = np.linalg.solve(matrix, right_side).T
+    return filled
 
 
-def error(found, wanted, x, removed):
+def error(filled, expected, x, removed):
     """The largest of all images, in parts of the value range of their known pixels; inf where a kept pixel changed."""
-    assert found.dtype == x.dtype
-    gone = removed[:, None].expand_as(x)
-    if not torch.equal(found[~gone], x[~gone]):
+    assert filled.dtype == x.dtype
+    mask = removed[:, None].expand_as(x)
+    if not torch.equal(filled[~mask], x[~mask]):
         return float("inf")
-    low = x.double().masked_fill(gone, torch.inf).amin(dim=(1, 2, 3))
-    span = x.double().masked_fill(gone, -torch.inf).amax(dim=(1, 2, 3)) - low
-    apart = (found.double() - wanted).abs().amax(dim=(1, 2, 3))
-    return float((apart / torch.where(span > 0, span, 1.0)).max())
+    low = x.double().masked_fill(mask, torch.inf).amin(dim=(1, 2, 3))
+    span = x.double().masked_fill(mask, -torch.inf).amax(dim=(1, 2, 3)) - low
+    difference = (filled.double() - expected).abs().amax(dim=(1, 2, 3))
+    return float((difference / torch.where(span > 0, span, 1.0)).max())
 
 
 def numbers(seed=0):
@@ -126,14 +126,14 @@ ADVERSARIAL = {
 
 def images(height, width):
     shape = (2, height, width)
-    steps = some.arrays(np.float64, shape, elements=st.sampled_from([0.0, 1.0]))
-    return st.one_of(steps, some.arrays(np.float64, shape, elements=st.floats(-100, 100, width=16)))
+    steps = arrays_of.arrays(np.float64, shape, elements=st.sampled_from([0.0, 1.0]))
+    return st.one_of(steps, arrays_of.arrays(np.float64, shape, elements=st.floats(-100, 100, width=16)))
 
 
 @st.composite
 def problems(draw):
     height, width = draw(st.integers(1, 12)), draw(st.integers(1, 12))
-    removed = draw(some.arrays(np.bool_, (height, width)))
+    removed = draw(arrays_of.arrays(np.bool_, (height, width)))
     if draw(st.booleans()):  # almost everything
         removed[:] = True
     if removed.all():
@@ -141,7 +141,7 @@ def problems(draw):
     return draw(images(height, width)), removed
 
 
-def asked(x, removed):
+def as_tensors(x, removed):
     return torch.from_numpy(x)[None], torch.from_numpy(removed)[None]
 
 
@@ -157,14 +157,14 @@ def between(pixels):
 
 def written_out(solver, level):
     """A grid's operator (pixels, pixels) and the mask of pixels that take part, as the planes hold them."""
-    from assay.kit import _multigrid_plan as plan
+    from assay.kit.imputation import plan
 
     grid, size = solver.plan.grids[level].astype(int), int(solver.plan.size)
     height, width = grid[plan.HEIGHT], grid[plan.WIDTH]
     row, column = np.divmod(np.arange(height * width), width)
-    place = grid[plan.START] + (2 * (row % 2) + column % 2) * grid[plan.PLANE]
-    place += (row // 2 + 1) * grid[plan.STRIDE] + 1 + column // 2
-    kinds = solver.cells.reshape(plan.KINDS, size)[:, place].astype(float)
+    position = grid[plan.START] + (2 * (row % 2) + column % 2) * grid[plan.PLANE]
+    position += (row // 2 + 1) * grid[plan.STRIDE] + 1 + column // 2
+    kinds = solver.cells.reshape(plan.KINDS, size)[:, position].astype(float)
     matrix = np.diag(kinds[0])
     for kind, down, right in ((1, 0, 1), (2, 1, 0), (3, 1, 1), (4, 1, -1)):
         (near,) = ((row + down < height) & (column + right >= 0) & (column + right < width)).nonzero()
@@ -177,7 +177,7 @@ def written_out(solver, level):
 @pytest.mark.parametrize("shape", [(8, 8), (7, 9), (12, 5), (1, 6), (5, 1), (2, 2), (10, 11)])
 @pytest.mark.parametrize("chance", [0.4, 0.9])
 def test_a_coarser_system_is_the_finer_one_between_coarser_pixels(shape, chance):
-    from assay.kit._multigrid import Solver
+    from assay.kit.imputation.solver import Solver
 
     solver = Solver(*shape)
     removed = (torch.rand(shape, generator=numbers()) < chance).numpy()
@@ -190,29 +190,29 @@ def test_a_coarser_system_is_the_finer_one_between_coarser_pixels(shape, chance)
         spread = np.kron(between(height), between(width))
         takes_part = spread.T @ active >= spread.sum(axis=0) / 2
         spread = spread * active[:, None] * takes_part
-        wanted = spread.T @ matrix @ spread
+        expected = spread.T @ matrix @ spread
         matrix, active = written_out(solver, level)
         assert np.array_equal(active, takes_part)
-        assert np.abs(matrix - wanted).max() < 1e-4
+        assert np.abs(matrix - expected).max() < 1e-4
 
 
 @settings(max_examples=40, deadline=None)
 @given(problem=problems())
 def test_small_images_of_any_size_match_a_literal_system(problem):
-    x, removed = asked(*problem)
-    wanted = torch.from_numpy(literal(*problem))[None]
-    assert error(impute(x, removed), wanted, x, removed) < 1e-9
-    assert error(impute(x.float(), removed), wanted, x.float(), removed) < ALLOWED
-    assert (reference(x, removed) - wanted).abs().max() < 1e-9
+    x, removed = as_tensors(*problem)
+    expected = torch.from_numpy(literal(*problem))[None]
+    assert error(impute(x, removed), expected, x, removed) < 1e-9
+    assert error(impute(x.float(), removed), expected, x.float(), removed) < ALLOWED
+    assert (reference(x, removed) - expected).abs().max() < 1e-9
 
 
 @settings(max_examples=10, deadline=None)
 @given(problem=problems())
 def test_tensor_operations_match_a_literal_system(problem):
-    x, removed = asked(*problem)
-    wanted = torch.from_numpy(literal(*problem))[None]
-    assert error(on_device(x, removed), wanted, x, removed) < 1e-9
-    assert error(on_device(x.float(), removed), wanted, x.float(), removed) < ALLOWED
+    x, removed = as_tensors(*problem)
+    expected = torch.from_numpy(literal(*problem))[None]
+    assert error(on_device(x, removed), expected, x, removed) < 1e-9
+    assert error(on_device(x.float(), removed), expected, x.float(), removed) < ALLOWED
 
 
 @pytest.mark.parametrize("shape", [(1, 40), (33, 1), (2, 2), (12, 12), (32, 32), (64, 48), (37, 91)])
@@ -240,8 +240,8 @@ def test_photographs_with_their_least_relevant_pixels_removed(rough, ratio):
 def test_every_ratio_on_every_map_in_both_orders(sign, rough, ratio, seed):
     removed = lowest(sign * maps(rough, seed), ratio)[None]
     x = pictures()[None]
-    wanted = reference(x, removed)
-    assert error(impute(x, removed), wanted, x, removed) < ALLOWED
+    expected = reference(x, removed)
+    assert error(impute(x, removed), expected, x, removed) < ALLOWED
     assert error(impute(x.double(), removed), reference(x.double(), removed), x.double(), removed) < 1e-9
 
 
@@ -278,10 +278,10 @@ def test_a_few_pixels_at_the_border_are_finite_in_double_precision_too(side):
     removed = torch.stack([*border_rows(side)])
     for seed in range(8):
         x = torch.rand(1, 1, side, side, generator=numbers(seed), dtype=torch.float64).expand(len(removed), -1, -1, -1)
-        found = impute(x, removed)
-        for gone, values in zip(removed[::5], found[::5], strict=True):
+        filled = impute(x, removed)
+        for gone, values in zip(removed[::5], filled[::5], strict=True):
             np.testing.assert_allclose(values, literal(x[0].numpy(), gone.numpy()), rtol=0, atol=1e-9)
-        assert found.isfinite().all()
+        assert filled.isfinite().all()
 
 
 @pytest.mark.parametrize(
@@ -293,25 +293,25 @@ def test_long_thin_images_with_few_known_pixels_are_interpolated(length, known, 
     x = torch.rand(1, 1, 1, length, generator=numbers(1), dtype=dtype)
     removed = torch.ones(1, 1, length, dtype=torch.bool)
     removed[..., list(known)] = False
-    wanted = np.interp(np.arange(length), known, x[0, 0, 0, list(known)].double())  # flat beyond the ends
-    found = error(impute(x, removed), torch.tensor(wanted).view(1, 1, 1, -1), x, removed)
-    assert found < (ALLOWED / 100 if dtype == torch.float32 else 1e-9)
+    expected = np.interp(np.arange(length), known, x[0, 0, 0, list(known)].double())  # flat beyond the ends
+    largest_error = error(impute(x, removed), torch.tensor(expected).view(1, 1, 1, -1), x, removed)
+    assert largest_error < (ALLOWED / 100 if dtype == torch.float32 else 1e-9)
 
 
 def test_what_does_not_converge_is_an_error_and_leaves_nothing_behind(monkeypatch):
-    from assay.kit import _multigrid
+    from assay.kit.imputation import solver
 
     good = (torch.rand(1, 1, 9, 9, generator=numbers(3)), torch.rand(1, 9, 9, generator=numbers(4)) < 0.5)
-    before, solve = impute(*good), _multigrid.solve
+    before, solve = impute(*good), solver.solve
 
     def broken(image, cells, *rest):
         cells.fill(np.nan)
         return np.inf, np.inf
 
-    monkeypatch.setattr(_multigrid, "solve", broken)
+    monkeypatch.setattr(solver, "solve", broken)
     with pytest.raises(ArithmeticError, match="did not converge"):
         impute(*good)
-    monkeypatch.setattr(_multigrid, "solve", solve)
+    monkeypatch.setattr(solver, "solve", solve)
     assert torch.equal(impute(*good), before)
 
 
@@ -319,8 +319,8 @@ def test_what_does_not_converge_is_an_error_and_leaves_nothing_behind(monkeypatc
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_one_known_pixel_is_the_answer(solver, dtype):
     x = torch.randn(1, 3, 40, 30, generator=numbers(), dtype=dtype)
-    found = solver(x, all_but((20, 11), side=40)[None, :, :30])
-    assert torch.equal(found, x[:, :, 20:21, 11:12].expand_as(x))
+    filled = solver(x, all_but((20, 11), side=40)[None, :, :30])
+    assert torch.equal(filled, x[:, :, 20:21, 11:12].expand_as(x))
 
 
 @pytest.mark.parametrize("solver", [impute, on_device])
@@ -347,9 +347,9 @@ def test_channels_are_solved_on_their_own_scale():
     x = torch.rand(1, 2, 24, 24, generator=numbers())
     removed = torch.rand(1, 24, 24, generator=numbers(1)) < 0.9
     apart = torch.cat([x[:, :1], 1e4 + 1e3 * x[:, 1:]], dim=1)
-    found, plain = impute(apart, removed), impute(x, removed)
-    assert torch.equal(found[:, 0], plain[:, 0])
-    assert ((found[:, 1] - 1e4) / 1e3 - plain[:, 1]).abs().max() < ALLOWED
+    shifted, plain = impute(apart, removed), impute(x, removed)
+    assert torch.equal(shifted[:, 0], plain[:, 0])
+    assert ((shifted[:, 1] - 1e4) / 1e3 - plain[:, 1]).abs().max() < ALLOWED
 
 
 def test_a_mask_without_known_pixels_is_refused_by_its_row():
@@ -374,32 +374,32 @@ def test_noise_lands_on_removed_pixels_alone():
 
 
 def test_compiled_code_is_kept_under_a_digest_of_all_kernels():
-    from assay.kit import _multigrid_compiled, _multigrid_cycle, _multigrid_operator, _multigrid_start
+    from assay.kit.imputation import compiled, cycle, operator, start
 
-    assert _multigrid_compiled.sources() == _multigrid_compiled.SOURCES
+    assert compiled.sources_digest() == compiled.SOURCES
     entries = [
-        _multigrid_operator.build,
-        _multigrid_cycle.solve,
-        *(getattr(_multigrid_start, n) for n in ("extent", "load", "fill", "store")),
+        operator.build,
+        cycle.solve,
+        *(getattr(start, n) for n in ("known_range", "load", "fill", "store")),
     ]
     for entry in entries:
-        assert list(inspect.signature(entry.py_func).parameters.values())[-1].default == _multigrid_compiled.SOURCES
+        assert list(inspect.signature(entry.py_func).parameters.values())[-1].default == compiled.SOURCES
 
 
 def test_where_compiled_code_cannot_be_kept_it_is_compiled_anyway(monkeypatch):
-    from assay.kit import _multigrid_compiled as compiled
+    from assay.kit.imputation import compiled
 
-    njit, asked = compiled.njit, []
+    njit, calls = compiled.njit, []
 
-    def homeless(**options):
-        asked.append(options)
+    def njit_without_cache(**options):
+        calls.append(options)
         if options.get("cache"):
             raise RuntimeError("cannot cache function: no locator available")
         return njit(**options)
 
-    monkeypatch.setattr(compiled, "njit", homeless)
-    assert compiled.entry(lambda value: value + 1)(2) == 3
-    assert [bool(options.get("cache")) for options in asked] == [True, False]
+    monkeypatch.setattr(compiled, "njit", njit_without_cache)
+    assert compiled.cached_kernel(lambda value: value + 1)(2) == 3
+    assert [bool(options.get("cache")) for options in calls] == [True, False]
 
 
 def test_the_bench_states_both_sides_and_the_difference():

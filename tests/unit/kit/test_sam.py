@@ -14,7 +14,7 @@ from torch.testing import assert_close
 
 from assay.core.errors import AssayError, SpecError
 from assay.core.machine import Machine
-from assay.kit.sam import best, boxes, load_sam, painted, prepared, sam_segments
+from assay.kit.sam import bounding_boxes, load_sam, model_input, paint_masks, sam_segments, without_overlaps
 from assay.methods.lime_image import LimeImage
 from scenes import Flat, ask, randomised, rows
 
@@ -76,21 +76,21 @@ def pictures(count, height, width, seed=0):
     return (torch.nn.functional.interpolate(coarse, (height, width), mode="bilinear") * 255).round() / 255
 
 
-def literal_boxes(scores, found, overlap):
+def literal_boxes(scores, boxes, overlap):
     """Greedy non-maximum suppression, box by box (x1, y1, x2, y2)."""
-    left = sorted(range(len(scores)), key=lambda place: -scores[place])
-    kept = []
-    while left:
-        first, *left = left
-        kept.append(first)
-        left = [other for other in left if not iou(found[first], found[other]) > overlap]
-    return kept
+    remaining = sorted(range(len(scores)), key=lambda index: -scores[index])
+    keep = []
+    while remaining:
+        first, *remaining = remaining
+        keep.append(first)
+        remaining = [other for other in remaining if not iou(boxes[first], boxes[other]) > overlap]
+    return keep
 
 
-def iou(one, other):
-    width = max(0.0, min(one[2], other[2]) - max(one[0], other[0]))
-    height = max(0.0, min(one[3], other[3]) - max(one[1], other[1]))
-    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
+def iou(first, second):
+    width = max(0.0, min(first[2], second[2]) - max(first[0], second[0]))
+    height = max(0.0, min(first[3], second[3]) - max(first[1], second[1]))
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (first, second)]
     union = sum(areas) - width * height
     return width * height / union if union else 0.0
 
@@ -101,7 +101,7 @@ def literal(picture, model, processor, points, overlap, quality, stability):
     inputs = processor(image, return_tensors="pt")
     _, grid, _, _ = processor.generate_crop_boxes(image, SIZE, 0, points_per_crop=points)
     height, width = picture.shape[1:]
-    masks, scores, found = [], [], []
+    masks, scores, boxes = [], [], []
     with torch.no_grad():
         for point in torch.as_tensor(np.asarray(grid)).reshape(-1, 2):
             answer = model(inputs["pixel_values"], input_points=point.view(1, 1, 1, 2))
@@ -113,11 +113,11 @@ def literal(picture, model, processor, points, overlap, quality, stability):
             )
             masks += [runs_to_mask(runs["counts"], height, width) for runs in filtered[0]]
             scores += filtered[1].tolist()
-            found += filtered[2].tolist()
-    worst_first = [masks[place] for place in literal_boxes(scores, found, overlap)][::-1]
+            boxes += filtered[2].tolist()
+    worst_first = [masks[index] for index in literal_boxes(scores, boxes, overlap)][::-1]
     result = np.full((height, width), -1)
-    for place, mask in enumerate(sorted(worst_first, key=lambda mask: -mask.sum())):
-        result[mask] = place
+    for index, mask in enumerate(sorted(worst_first, key=lambda mask: -mask.sum())):
+        result[mask] = index
     return result
 
 
@@ -127,8 +127,8 @@ def runs_to_mask(counts, height, width):
     return flat.reshape(width, height).T
 
 
-def same_partition(one, other):
-    pairs = set(zip(one.flatten().tolist(), other.flatten().tolist(), strict=True))
+def same_partition(first, second):
+    pairs = set(zip(first.flatten().tolist(), second.flatten().tolist(), strict=True))
     return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
 
 
@@ -136,8 +136,8 @@ def same_partition(one, other):
 @pytest.mark.parametrize("overlap, count", [(0.7, 2), (1.0, 10)])  # at 1 every mask stays
 def test_segments_are_those_of_transformers_processing(model, processor, height, width, overlap, count):
     images = pictures(2, height, width)
-    found = sam_segments(images, model, points=4, overlap=overlap, **ANY)
-    for picture, labels in zip(images, found, strict=True):
+    label_maps = sam_segments(images, model, points=4, overlap=overlap, **ANY)
+    for picture, labels in zip(images, label_maps, strict=True):
         expected = literal(picture, model, processor, 4, overlap, **ANY)
         assert len(np.unique(expected)) >= count
         assert same_partition(labels.numpy(), expected)
@@ -147,37 +147,37 @@ def test_segments_are_those_of_transformers_processing(model, processor, height,
 def test_a_picture_is_prepared_as_in_transformers(processor, height, width):
     (picture,) = pictures(1, height, width)
     expected = processor((picture.permute(1, 2, 0) * 255).round().byte().numpy(), return_tensors="pt")
-    found, size = prepared(picture, SIZE)
-    assert_close(found, torch.as_tensor(expected["pixel_values"][0]), rtol=1e-5, atol=1e-5)
+    pixels, size = model_input(picture, SIZE)
+    assert_close(pixels, torch.as_tensor(expected["pixel_values"][0]), rtol=1e-5, atol=1e-5)
     assert size == (height, width)
 
 
 def test_a_small_picture_is_enlarged_up_to_the_rounding_of_8_bits(processor):
     (picture,) = pictures(1, 32, 16)
     expected = processor((picture.permute(1, 2, 0) * 255).round().byte().numpy(), return_tensors="pt")
-    found, size = prepared(picture, SIZE)
+    pixels, size = model_input(picture, SIZE)
     assert size == (64, 32)
-    assert_close(found, torch.as_tensor(expected["pixel_values"][0]), rtol=0, atol=1 / 255 / 0.22)
+    assert_close(pixels, torch.as_tensor(expected["pixel_values"][0]), rtol=0, atol=1 / 255 / 0.22)
 
 
 def test_pictures_do_not_depend_on_each_other_nor_on_memory(model):
     images = pictures(3, 32, 32)
-    found = sam_segments(images, model, points=3, **ANY)
+    label_maps = sam_segments(images, model, points=3, **ANY)
     tiny = sam_segments(images[1:2], model, points=3, **ANY, machine=Machine(memory=1))
-    assert torch.equal(found[1:2], tiny)
+    assert torch.equal(label_maps[1:2], tiny)
 
 
 def test_lime_speaks_of_these_segments(weights, model):
     method = LimeImage("sam", samples=12, sam=str(weights), points=3, **ANY)
     net = randomised(Flat(torch.nn.AvgPool2d(4), torch.nn.Linear(3 * 64, 2)))
     query = ask(net, 5 * pictures(2, 32, 32) - 2)
-    found = method(query)
-    for x, values in zip(query.x, found, strict=True):
+    attributions = method(query)
+    for x, values in zip(query.x, attributions, strict=True):
         picture = (x - x.min()) / (x.max() - x.min())
         (labels,) = sam_segments(picture[None], model, points=3, **ANY)
         assert len(labels.unique()) > 1
         assert same_partition(labels.numpy(), values.numpy())
-    assert_close(method(rows(query, slice(1, 2))), found[1:], rtol=1e-5, atol=1e-6)
+    assert_close(method(rows(query, slice(1, 2))), attributions[1:], rtol=1e-5, atol=1e-6)
 
 
 def test_without_a_good_mask_there_is_one_segment(model):
@@ -187,25 +187,25 @@ def test_without_a_good_mask_there_is_one_segment(model):
 def test_non_maximum_suppression_is_the_literal_loop():
     stream = torch.Generator().manual_seed(0)
     ends = torch.randint(0, 20, (200, 2, 2), generator=stream).sort(dim=1).values
-    found, scores = ends.flatten(1), torch.randint(0, 50, (200,), generator=stream) / 50
+    boxes, scores = ends.flatten(1), torch.randint(0, 50, (200,), generator=stream) / 50
     for overlap in (0.1, 0.5, 0.7):
-        turned = found[:, [1, 0, 3, 2]].tolist()
+        turned = boxes[:, [1, 0, 3, 2]].tolist()
         expected = literal_boxes(scores.tolist(), turned, overlap)
         assert 1 < len(expected) < 200
-        assert best(found, scores, overlap).tolist() == expected
+        assert without_overlaps(boxes, scores, overlap).tolist() == expected
 
 
 def test_boxes_hold_first_and_last_pixels():
     masks = torch.zeros(2, 5, 7, dtype=torch.bool)
     masks[0, 1:4, 2:3] = masks[1, 4, 6] = masks[1, 0, 1] = True
-    assert boxes(masks).tolist() == [[1, 2, 3, 2], [0, 1, 4, 6]]
+    assert bounding_boxes(masks).tolist() == [[1, 2, 3, 2], [0, 1, 4, 6]]
 
 
 def test_smaller_masks_lie_on_top_of_larger_ones():
     small, large = torch.zeros(2, 3, 4, dtype=torch.bool)
     large[:, :3] = small[1, 1:3] = True
     for masks in ([small, large], [large, small]):
-        assert painted(torch.stack(masks)).tolist() == [[1, 1, 1, 2], [1, 0, 0, 2], [1, 1, 1, 2]]
+        assert paint_masks(torch.stack(masks)).tolist() == [[1, 1, 1, 2], [1, 0, 0, 2], [1, 1, 1, 2]]
 
 
 def test_loading_needs_no_network_no_global_randomness_and_prints_nothing(weights, monkeypatch, capfd):
@@ -214,10 +214,10 @@ def test_loading_needs_no_network_no_global_randomness_and_prints_nothing(weight
 
     monkeypatch.setattr(socket.socket, "connect", forbidden)
     before = torch.get_rng_state()
-    found = load_sam(str(weights), CPU)
+    model = load_sam(str(weights), CPU)
     assert torch.equal(torch.get_rng_state(), before)
-    assert not found.training
-    assert {parameter.dtype for parameter in found.parameters()} == {torch.float32}
+    assert not model.training
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
     assert capfd.readouterr() == ("", "")
 
 

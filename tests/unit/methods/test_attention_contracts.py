@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import nn
 
-from assay.check.fault import examine
-from assay.check.method_case import MethodCase
-from assay.check.methods import CONTRACTS
-from assay.check.site import Site
+from assay.check.contracts.fault import examine
+from assay.check.contracts.method_case import MethodCase
+from assay.check.contracts.methods import CONTRACTS
+from assay.check.instruments.sites import Site
 from assay.core.features import Pixels, Tokens
 from assay.core.question import Question
 from assay.core.rng import Draws

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import assay.methods
-from assay.core.build import build
-from assay.core.cards import REQUIRED
+from assay.catalogue.build import build
+from assay.catalogue.cards import REQUIRED
+from assay.catalogue.registry import card, catalogue, resolve
 from assay.core.errors import SpecError
-from assay.core.foreign import load
-from assay.core.registry import card, catalogue, resolve
 from assay.core.spec import Spec
+from assay.foreign.imports import load
 from assay.methods.gradient import Gradient
 from assay.methods.integrated_gradients import IntegratedGradients
 from assay.methods.occlusion import Occlusion

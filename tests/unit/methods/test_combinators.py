@@ -14,6 +14,7 @@ from assay.core.features import Columns
 from assay.methods.absolute import Absolute
 from assay.methods.agop import Agop
 from assay.methods.deep_shap import DeepShap
+from assay.methods.first_rows import FirstRows
 from assay.methods.gradient import Gradient
 from assay.methods.input_x_gradient import InputXGradient
 from assay.methods.integrated_gradients import IntegratedGradients
@@ -23,7 +24,7 @@ from assay.methods.random_map import RandomMap
 from assay.methods.smoothed import Smoothed
 from scenes import ask, cnn, data, fitted, mlp, rows
 
-COMBINATORS = [Absolute, Pooled, Positive, Smoothed]
+COMBINATORS = [Absolute, FirstRows, Pooled, Positive, Smoothed]
 
 
 @dataclass(frozen=True)
@@ -133,3 +134,21 @@ def test_a_fitted_inner_method_gets_what_its_fit_found():
 def test_combinators_are_values(combinator):
     assert combinator(Gradient()) == combinator()
     assert hash(combinator(Agop())) != hash(combinator(Gradient()))
+
+
+def test_first_rows_are_attributed_by_their_number_and_the_others_get_zeros():
+    spy = Spy()
+    query = ask(mlp(), data(6, 6), features=Columns((0, 0, 1, 1, 2, 3)))
+    whole, found = Pooled()(query), FirstRows(spy, rows=3)(query)
+    assert_close(found[:3], whole[:3])
+    assert not found[3:].any()
+    assert query.remarks.notes == {"not attributed, hence 0": 3}
+    assert [len(asked.x) for asked in spy.seen] == [3]  # the others cost nothing
+    assert_close(FirstRows(rows=3)(rows(query, slice(2, 6))), found[2:])
+    assert not FirstRows(spy, rows=3)(rows(query, slice(3, 6))).any()
+    assert len(spy.seen) == 1
+
+
+def test_first_rows_are_at_least_one():
+    with pytest.raises(SpecError, match="rows=0"):
+        FirstRows(rows=0)

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from assay.kit.graph import bends
+from assay.kit.backward.graph import nonlinear_operations
 
 WEIGHT = torch.randn(8, 8, generator=torch.Generator().manual_seed(0)).requires_grad_()
 LINEAR = {
@@ -53,29 +53,29 @@ def source():
 @pytest.mark.parametrize("name", LINEAR)
 def test_linear_operations_pass(name):
     x = source()
-    assert bends(LINEAR[name](x), x, ()) == []
+    assert nonlinear_operations(LINEAR[name](x), x, ()) == []
 
 
 @pytest.mark.parametrize("name", BENT)
 def test_what_is_not_linear_is_found_behind_linear_operations(name):
     x = source()
     output = F.linear(BENT[name](x.transpose(2, 3)), WEIGHT).sum()
-    assert bends(output, x, ()) == [name]
-    assert bends(output, x, {name}) == []
+    assert nonlinear_operations(output, x, ()) == [name]
+    assert nonlinear_operations(output, x, {name}) == []
 
 
 def test_a_constant_that_is_computed_does_not_count():
     x = source()
-    assert bends((x + torch.exp(WEIGHT).sum()) * torch.sigmoid(WEIGHT), x, ()) == []
+    assert nonlinear_operations((x + torch.exp(WEIGHT).sum()) * torch.sigmoid(WEIGHT), x, ()) == []
 
 
 def test_an_output_that_does_not_depend_on_x_has_no_operations():
-    assert bends(WEIGHT.exp(), source(), ()) == []
-    assert bends(torch.ones(3), source(), ()) == []
+    assert nonlinear_operations(WEIGHT.exp(), source(), ()) == []
+    assert nonlinear_operations(torch.ones(3), source(), ()) == []
 
 
 def test_deep_networks_do_not_exhaust_the_stack():
     x = output = source()
     for _ in range(5000):
         output = output + 1
-    assert bends(torch.exp(output), x, ()) == ["Exp"]
+    assert nonlinear_operations(torch.exp(output), x, ()) == ["Exp"]

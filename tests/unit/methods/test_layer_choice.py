@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from assay.artifacts.asking import answer, fit, pose
+from assay.artifacts.answer import answer, fit, make_query
 from assay.core.errors import NotApplicable
 from assay.core.machine import Machine
 from assay.core.rng import Stream, generator
@@ -89,7 +89,7 @@ def test_grad_cam_on_colours_hangs_on_the_relu_after_the_first_convolution_of_si
     setting = environment.setting(0, {})
     layers = list(setting.model.accumulator.layers)
     joins = [at for at, part in enumerate(layers) if isinstance(part, nn.Conv2d) and part.kernel_size == (1, 1)]
-    query = pose(setting, environment.sample(range(2), 0), setting.question, Stream("test"), Machine())
+    query = make_query(setting, environment.sample(range(2), 0), setting.question, Stream("test"), Machine())
     assert noted(GradCam(), query) == [f"accumulator.layers.{joins[0] + 1}"]
 
 
@@ -214,7 +214,7 @@ def test_a_bottleneck_takes_the_environments_layer_for_bottlenecks():
     environment = ColorCount(side=32, reference=8)
     setting = environment.setting(0, {})
     method = Iba(steps=1, copies=1)
-    query = pose(setting, environment.sample(range(1), 0), setting.question, Stream("test"), Machine())
+    query = make_query(setting, environment.sample(range(1), 0), setting.question, Stream("test"), Machine())
     found = fit(method, setting, setting.question, ("fit", 0), Machine())
     assert found["mean"].shape == (12, 2, 2)
     assert noted(method, replace(query, fitted=found)) == ["accumulator.layers.7"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from assay.core.build import build
+from assay.catalogue.build import build
+from assay.catalogue.registry import catalogue, resolve
 from assay.core.protocols import positive_only
-from assay.core.registry import catalogue, resolve
 from assay.core.spec import Spec
 from assay.methods.absolute import Absolute
 from assay.methods.grad_cam import GradCam

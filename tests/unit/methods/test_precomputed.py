@@ -62,8 +62,14 @@ def test_a_broken_file_is_named(query, tmp_path, content):
         Precomputed(str(path))(query)
 
 
-def test_a_single_array_without_a_name_is_refused(query, tmp_path):
+def test_a_single_array_needs_no_name(query, tmp_path):
     path = tmp_path / "one.npy"
-    np.save(path, np.zeros((5, 6)))
-    with pytest.raises(SpecError, match="single array without a name"):
-        Precomputed(str(path))(query)
+    np.save(path, np.ones((5, 6)))
+    assert torch.equal(Precomputed(str(path))(query), torch.ones(5, 6))
+
+
+@pytest.mark.parametrize("array", [np.ones((5, 6), dtype=complex), np.full((5, 6), "a"), np.float64(1)])
+def test_other_things_than_rows_of_real_numbers_are_refused(query, tmp_path, array):
+    np.savez(tmp_path / "odd.npz", attribution=array)
+    with pytest.raises(SpecError, match="rows of real numbers"):
+        Precomputed(str(tmp_path / "odd.npz"))(query)

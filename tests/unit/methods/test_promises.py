@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from assay.artifacts.asking import gap, promise
+from assay.artifacts.answer import gap, promised_sum
 from assay.methods.absolute import Absolute
 from assay.methods.deep_shap import DeepShap
 from assay.methods.exact_integrated_gradients import ExactIntegratedGradients
@@ -45,20 +45,20 @@ def query(method):
 @pytest.mark.parametrize(("method", "tolerance"), KEPT, ids=lambda value: str(value))
 def test_a_promise_is_kept(method, tolerance):
     asked = query(method)
-    promised = promise(method, asked)
+    promised = promised_sum(method, asked)
     assert promised.abs().max() > 1e-3
     assert gap(method(asked), promised).abs().max() <= tolerance * promised.abs().max()
 
 
 @pytest.mark.parametrize("method", UNPROMISING, ids=str)
 def test_others_promise_nothing(method):
-    assert promise(method, query(method)) is None
+    assert promised_sum(method, query(method)) is None
 
 
 def test_too_few_steps_leave_a_gap():
     method = IntegratedGradients(1, "left")
     asked = query(method)
-    assert gap(method(asked), promise(method, asked)).abs().max() > 1e-3
+    assert gap(method(asked), promised_sum(method, asked)).abs().max() > 1e-3
 
 
 def test_a_gap_is_the_sum_over_all_entries_minus_the_promise():

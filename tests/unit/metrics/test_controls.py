@@ -10,8 +10,8 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
+from assay.catalogue.registry import aliases, card, catalogue, expand_alias
 from assay.core.evidence import Evidence
-from assay.core.registry import aliases, card, catalogue, expanded
 from assay.core.spec import Spec
 
 
@@ -40,8 +40,8 @@ def test_every_metric_was_measured_somewhere_or_is_not_about_faithfulness(made: 
 
 @pytest.mark.parametrize("name", [*catalogue("metrics"), *aliases("metrics")])
 def test_the_card_names_the_controls_that_do_not_lose(made: ModuleType, name: str) -> None:
-    spec = expanded("metrics", Spec(name))
-    assert card("metrics", spec.name).given(spec).fact("controls", "") == made.card_fact(made.read(), name)
+    spec = expand_alias("metrics", Spec(name))
+    assert card("metrics", spec.name).with_params(spec).fact("controls", "") == made.card_fact(made.read(), name)
 
 
 def near(found: dict[str, float | None], kept: dict[str, float | None]) -> None:

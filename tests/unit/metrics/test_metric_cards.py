@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from assay.core import registry
-from assay.core.build import build
-from assay.core.foreign import load
-from assay.core.promises import fact
+from assay.catalogue import registry
+from assay.catalogue.build import build
+from assay.core.facts import fact
 from assay.core.spec import Spec
+from assay.foreign.imports import load
 from oracles.metrics.checks import CHECKS
 
-OPTIONAL = {"axes", "varies", "aliases", "about", "controls", "best_on_linear"}
+OPTIONAL = {"after_prepare", "axes", "varies", "aliases", "about", "controls", "best_on_linear"}
 FACTS = {"higher_is_better", "range", "ideal", "needs", "invariant", "exact_on_linear", "cost", "paper"}
 
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_card_is_the_class(name: str) -> None:
-    card = registry.card("metrics", registry.expanded("metrics", Spec(name)).name)
+    card = registry.card("metrics", registry.expand_alias("metrics", Spec(name)).name)
     cls = load(card.target)
     assert {fact: getattr(cls, fact) for fact, _ in card.facts} == dict(card.facts)
     assert {fact for fact, _ in card.facts} - OPTIONAL == FACTS
@@ -35,7 +35,7 @@ def test_the_card_is_the_class(name: str) -> None:
 def test_the_metric_can_be_built_from_its_name(name: str) -> None:
     spec = registry.resolve("metrics", Spec.parse(name))
     metric = build("metrics", spec)
-    assert metric == type(metric)(**dict(registry.expanded("metrics", Spec(name)).params))
+    assert metric == type(metric)(**dict(registry.expand_alias("metrics", Spec(name)).params))
     assert metric.range[0] <= fact(metric, "ideal") <= metric.range[1]
 
 

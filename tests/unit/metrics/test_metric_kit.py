@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 from scipy.stats import pearsonr
 
-from assay.kit import ranks
-from assay.kit.curves import area, even_counts, found_share, log_counts
-from assay.kit.masks import above, among_first
-from assay.kit.ranks import descending, nested_sums, pearson, places
-from assay.kit.smooth import blur
-from assay.kit.soft import normalised, signed
+from assay.kit import feature_orders
+from assay.kit.blur import blur
+from assay.kit.curves import area, cumulative_share, even_counts, log_counts
+from assay.kit.feature_orders import above_thresholds, among_first, descending_order, nested_sums, pearson, positions
+from assay.kit.soft_precision import normalised, part_of_sign
 from oracles.metrics.scenes import numbers
 
 
@@ -27,17 +26,17 @@ def test_blurring_is_scipys(sigma: float) -> None:
 
 
 def test_normalising_brings_both_signs_to_one() -> None:
-    found = normalised(torch.tensor([[4.0, 2.0, -0.5, -0.25, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 0]]))
-    np.testing.assert_allclose(found, [[1, 0.5, -1, -0.5, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 0]], atol=1e-8)
+    values = normalised(torch.tensor([[4.0, 2.0, -0.5, -0.25, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 0]]))
+    np.testing.assert_allclose(values, [[1, 0.5, -1, -0.5, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 0]], atol=1e-8)
     with pytest.raises(ValueError, match="neutral"):
-        signed(found, "neutral")
+        part_of_sign(values, "neutral")
 
 
 def test_equal_values_keep_their_order_or_that_of_the_shuffle() -> None:
     values = torch.tensor([[1.0, 2, 1, 2, 0]])
-    assert descending(values).tolist() == [[1, 3, 0, 2, 4]]
-    assert descending(values, torch.tensor([[4, 3, 2, 1, 0]])).tolist() == [[3, 1, 2, 0, 4]]
-    assert places(descending(values)).tolist() == [[2, 0, 3, 1, 4]]
+    assert descending_order(values).tolist() == [[1, 3, 0, 2, 4]]
+    assert descending_order(values, torch.tensor([[4, 3, 2, 1, 0]])).tolist() == [[3, 1, 2, 0, 4]]
+    assert positions(descending_order(values)).tolist() == [[2, 0, 3, 1, 4]]
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)
@@ -60,7 +59,7 @@ def test_a_curve_needs_a_step() -> None:
 
 
 def test_areas_and_shares() -> None:
-    share = found_share(torch.tensor([[1, 0, 1, 0], [0, 0, 0, 0]]))
+    share = cumulative_share(torch.tensor([[1, 0, 1, 0], [0, 0, 0, 0]]))
     assert share.tolist() == [[0, 0.5, 0.5, 1, 1], [0, 0, 0, 0, 0]]
     assert area(share, torch.tensor([0.0, 0.25, 0.5, 0.75, 1.0])).tolist() == [0.625, 0]
 
@@ -70,12 +69,12 @@ def test_masks_compare_strictly() -> None:
         [[False] * 3],
         [[False, True, True]],
     ]
-    assert above(torch.tensor([[0.5, 0.1]]), torch.tensor([0.1])).tolist() == [[[True, False]]]
+    assert above_thresholds(torch.tensor([[0.5, 0.1]]), torch.tensor([0.1])).tolist() == [[[True, False]]]
 
 
 @pytest.mark.parametrize("budget", [1, 100, 2**22])
 def test_nested_sums_are_cumulative_sums_along_each_order(budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranks, "BUDGET", budget)
+    monkeypatch.setattr(feature_orders, "BUDGET", budget)
     values, orders = numbers(1, 3, 11), torch.stack([torch.randperm(11) for _ in range(4)])
     sizes = torch.tensor([1, 2, 5, 10])
     expected = values[:, orders].cumsum(-1)[:, :, sizes - 1]

@@ -47,5 +47,5 @@ def test_a_model_without_a_finite_answer_is_undefined_there() -> None:
 def test_maps_of_zeros_have_a_global_order_too() -> None:
     diary = Diary()
     _, known = setup(table_scene(3), diary)
-    order = Roar(shares=(0.5,), ranking="global").prepare(Trial(known, torch.zeros(24, 7).double()))["order"]
-    assert sorted(order.tolist()) == list(range(7))
+    orders = Roar(shares=(0.5,), ranking="global").prepare(Trial(known, torch.zeros(24, 7).double()))["order"]
+    assert sorted(orders[0].tolist()) == list(range(7))

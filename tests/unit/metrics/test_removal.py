@@ -14,7 +14,7 @@ from assay.core.evidence import mean_score
 from assay.core.features import Pixels
 from assay.core.question import Question
 from assay.core.trial import Trial
-from assay.kit.smooth import gaussian
+from assay.kit.blur import gaussian_kernel
 from assay.metrics._removal import REACH, SIGMA, Removal
 from assay.metrics.completeness import Completeness
 from assay.metrics.deletion import Deletion
@@ -27,7 +27,7 @@ from oracles.metrics.scenes import Lambda, image_scene, numbers, scene, table_sc
 
 
 def test_the_blur_is_the_published_one_at_224_pixels() -> None:
-    kernel = gaussian(SIGMA, torch.zeros(1, dtype=torch.float64), REACH)
+    kernel = gaussian_kernel(SIGMA, torch.zeros(1, dtype=torch.float64), REACH)
     offsets = np.arange(51) - 25
     published = np.exp(-((offsets / (2 * 41)) ** 2))
     np.testing.assert_allclose(kernel.numpy(), published / published.sum(), rtol=1e-12)

@@ -13,14 +13,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from assay.artifacts.asking import attribute, fit, pose, trial
-from assay.check.site import environments, site
-from assay.core.build import build
+from assay.artifacts.answer import attribute, fit, make_query, make_trial
+from assay.catalogue.build import build
+from assay.catalogue.registry import resolve
+from assay.check.instruments.sites import environments, site
 from assay.core.evidence import Evidence
 from assay.core.machine import Machine
 from assay.core.query import Query
 from assay.core.question import Question
-from assay.core.registry import resolve
 from assay.core.rng import Stream
 from assay.core.setting import Setting
 from assay.core.spec import Spec
@@ -41,7 +41,9 @@ def made(kind: str, spec: str) -> Any:
 @cache
 def posed(place: str, method: str, readout: str | None) -> tuple[Query, Tensor]:
     here, means = site(place), made("methods", method)
-    query = pose(here.setting, here.rows(range(6)), Question(readout=readout), Stream("method", method, place), MACHINE)
+    query = make_query(
+        here.setting, here.rows(range(6)), Question(readout=readout), Stream("method", method, place), MACHINE
+    )
     if hasattr(means, "fit"):
         query = replace(
             query, fitted=fit(means, here.setting, Question(readout=readout), ("fit", method, place), MACHINE)
@@ -55,7 +57,7 @@ def judged(metric: str, method: str, place: str, readout: str | None = None) -> 
     samples = site(place).rows(range(6))
     where = Scene(query.setting, samples, query.question, query.target, Stream("metric", metric), MACHINE)
     judge = made("metrics", metric)
-    evidence: Evidence = judge(trial(judge, made("methods", method), query, where, attribution))
+    evidence: Evidence = judge(make_trial(judge, made("methods", method), query, where, attribution))
     return evidence
 
 

@@ -7,12 +7,12 @@ from itertools import permutations
 import numpy as np
 import torch
 
-from assay.artifacts.score import reduced
+from assay.artifacts.score import computed_score
 from assay.core.evidence import Score
 from assay.core.trial import Trial
 from assay.kit.expansion import by_halves, claimed_soundness
 from assay.metrics._soco_rule import Rule, first_reaching
-from assay.metrics._soco_sets import by_segments
+from assay.metrics._soco_sets import order_by_segments
 from assay.metrics.soundness import Soundness
 from assay.stats.intervals import interval, mean_axis
 from oracles.metrics.checks_soco import predicted
@@ -48,7 +48,8 @@ def test_segments_that_differ_by_rounding_alone_are_equal() -> None:
     for dtype in (torch.float32, torch.float64):
         for values in ([1, 2, 3, 0], [1, 9, 10, 0], [3, 4, 7, 0]):
             height = torch.tensor([values], dtype=dtype) / max(values)
-            firsts = [int(by_segments(labels, height, torch.tensor([[2]]), one)[0][0, 0]) // 2 for one in shuffles]
+            orders = [order_by_segments(labels, height, torch.tensor([[2]]), shuffle)[0] for shuffle in shuffles]
+            firsts = [int(order[0, 0]) // 2 for order in orders]
             assert sum(firsts) == len(shuffles) / 2
 
 
@@ -78,7 +79,7 @@ def test_a_level_is_read_where_it_is_first_reached_though_accuracy_falls_again()
 def test_accuracy_is_what_the_curve_is_drawn_over() -> None:
     metric = Soundness(canvas="zero", steps=9)
     found = [metric(Trial(predicted(image_scene(12, seed=seed)), numbers(seed, 12, 6, 6))) for seed in (1, 2)]
-    made = reduced(found, metric.reduce, interval(found, metric.reduce))
+    made = computed_score(found, metric.reduce, interval(found, metric.reduce))
     expected = np.mean([evidence["correct"].mean(axis=0) for evidence in found], axis=0)
     np.testing.assert_allclose(made.arrays["axis"], expected, rtol=1e-12)
     assert made.arrays["curve"].shape == expected.shape

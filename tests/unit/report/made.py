@@ -1,4 +1,4 @@
-"""Stores made by hand, without torch: two environments, five methods, three metrics, and everything that can be wrong.
+"""Stores made by hand, without torch: two environments, five methods, three metrics, and every kind of failure.
 
 Blocks have 2 samples and 3 samples are asked for, so the second block holds one sample that must never be seen.
 """
@@ -140,7 +140,7 @@ class Builder:
             for method in METHODS
             for metric in METRICS
         ]
-        gallery = [{"environment": place, "key": self.samples(place)} for place in (SHAPES, ROWS)]
+        gallery = [{"environment": environment, "key": self.samples(environment)} for environment in (SHAPES, ROWS)]
         data = {
             "run": "20260101-run",
             "study": study(),
@@ -153,8 +153,8 @@ class Builder:
         }
         self.put("run", "run", data=data)
 
-    def samples(self, place: str) -> str:
-        image = place == SHAPES
+    def samples(self, environment: str) -> str:
+        image = environment == SHAPES
         shape, features = ((3, 4, 5), (4, 5)) if image else ((4,), (3,))
         x = self.random.uniform(0, 255, (4, *shape)).astype(np.float32)
         arrays = {"x": x, "label": np.array([0, 1, 0, 1]), "effect": self.random.normal(size=(4, *features))}
@@ -166,7 +166,7 @@ class Builder:
             "groups": [] if image else [0, 1, 1, 2],
             "classes": ["cat & dog", "other"],
         }
-        return self.put("samples", place, arrays, data=facts)
+        return self.put("samples", environment, arrays, data=facts)
 
     def trials(self, environment: str, method: str, seed: int) -> dict[str, Any]:
         return {
@@ -206,8 +206,8 @@ class Builder:
         obstacle = self.obstacle(environment, method)
         if obstacle:
             return self.put("score", name, status=obstacle["status"], reason=obstacle["reason"])
-        kept = [i for i in range(SAMPLES) if metric != "sensitivity_n" or is_defined(i)]
-        mean = float(np.mean([value(method, seed, i) for seed in (0, 1) for i in kept]))
+        defined = [i for i in range(SAMPLES) if metric != "sensitivity_n" or is_defined(i)]
+        mean = float(np.mean([value(method, seed, i) for seed in (0, 1) for i in defined]))
         data = {"value": mean, "low": mean - 0.05, "high": mean + 0.05, "per_seed": [mean, mean], "count": 6}
         data["basis"] = BASES.get((environment, metric), "samples")
         if data["basis"] != "samples":
@@ -218,7 +218,7 @@ class Builder:
         if metric == "sensitivity_n":
             arrays = {"axis": AXIS, "curve": np.array([LEVEL[method]] * 2 + [0.0])}
             arrays["curve_defined"] = np.array([True, True, False])
-        return self.put("score", name, arrays, data={**data, "defined": 2 * len(kept)})
+        return self.put("score", name, arrays, data={**data, "defined": 2 * len(defined)})
 
     def obstacle(self, environment: str, method: str) -> dict[str, str] | None:
         if method == "my_pkg:Bad":

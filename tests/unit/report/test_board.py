@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from assay.report.board import Result, _without_value, arrow, result
+from assay.report.board import Result, _reason_without_value, arrow, result
 from assay.report.page import page
 from assay.report.runs import latest_run
 from assay.store.store import Store
 
 
-def told(store: Store, **facts: Any) -> Result:
-    """The result, had sensitivity_n's card said this."""
+def result_with_facts(store: Store, **facts: Any) -> Result:
+    """The result with these facts in sensitivity_n's card."""
     run = latest_run(store)
     data: dict[str, Any] = deepcopy(dict(run.data))
     data["run"] = "9999"
@@ -31,7 +31,7 @@ def told(store: Store, **facts: Any) -> Result:
 def test_a_metric_about_models_or_without_a_direction_ranks_no_method(
     fresh: Store, facts: dict[str, Any], shown: str
 ) -> None:
-    before, after = result(fresh), told(fresh, **facts)
+    before, after = result(fresh), result_with_facts(fresh, **facts)
     assert arrow(after.run, "sensitivity_n") == shown
     for old, new in zip(before.boards, after.boards, strict=True):
         for line in new.lines:
@@ -46,19 +46,19 @@ def test_a_metric_about_models_or_without_a_direction_ranks_no_method(
 
 
 def test_a_cell_says_where_the_metric_reads_another_number_than_the_method_explained(fresh: Store) -> None:
-    found = result(fresh)
-    told = {(line.method, metric): (cell.explains, cell.reads) for _, line, metric, cell in found.cells()}
-    assert {place for place, numbers in told.items() if any(numbers)} == {("gradient", "sensitivity_n")}
-    assert told["gradient", "sensitivity_n"] == ("logit", "probability")
-    for board in found.boards:
+    run_result = result(fresh)
+    readouts = {(line.method, metric): (cell.explains, cell.reads) for _, line, metric, cell in run_result.cells()}
+    assert {pair for pair, numbers in readouts.items() if any(numbers)} == {("gradient", "sensitivity_n")}
+    assert readouts["gradient", "sensitivity_n"] == ("logit", "probability")
+    for board in run_result.boards:
         assert "sensitivity_n reads the probability, gradient explains the logit" in board.notes()
     html = page(fresh, fresh.root / "report").read_text(encoding="utf-8")
-    assert html.count("sensitivity_n reads the probability, gradient explains the logit.") == len(found.boards)
-    assert html.count('title="explains the logit, reads the probability"') == len(found.boards)
+    assert html.count("sensitivity_n reads the probability, gradient explains the logit.") == len(run_result.boards)
+    assert html.count('title="explains the logit, reads the probability"') == len(run_result.boards)
 
 
 @pytest.mark.parametrize(
     "defined, words", [(0, "undefined on all 6 samples"), (4, "no value: the 4 samples that count reach no level")]
 )
 def test_a_cell_without_a_value_says_why(defined: int, words: str) -> None:
-    assert _without_value({"count": 6, "defined": defined}) == words
+    assert _reason_without_value({"count": 6, "defined": defined}) == words

@@ -1,4 +1,4 @@
-"""Geometry: values at their place, ends inside, labels that are numbers people know."""
+"""Geometry of charts: values at their positions, ends inside, round numbers as labels."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core.spec import Spec
-from assay.report.axes import Axis, apart, nice, widened
+from assay.report.axes import Axis, distinct_ends, round_ends, round_ticks
 from assay.report.board import Cell
 from assay.report.charts import COLOURS, Stroke, bar, dots, lines, scale, strokes
 from assay.report.components import Component
-from assay.report.words import counted, listed, number, seconds, slug
+from assay.report.text import counted, listed, number, seconds, slug
 
 ends = st.tuples(*[st.floats(-1e6, 1e6, allow_nan=False)] * 2).map(sorted)
 
@@ -35,56 +35,56 @@ def test_an_axis_puts_its_ends_at_its_ends() -> None:
 
 @given(ends)
 def test_ticks_are_few_round_and_inside(pair: list[float]) -> None:
-    low, high = apart(*pair)
-    found = nice(low, high)
+    low, high = distinct_ends(*pair)
+    ticks = round_ticks(low, high)
     slack = 1e-6 * (high - low)
-    assert 2 <= len(found) <= 6
-    assert all(low - slack <= value <= high + slack for value in found)
+    assert 2 <= len(ticks) <= 6
+    assert all(low - slack <= value <= high + slack for value in ticks)
 
 
 @given(ends)
 def test_a_widened_scale_holds_its_values_and_is_not_much_larger(pair: list[float]) -> None:
-    low, high = widened(*pair)
+    low, high = round_ends(*pair)
     slack = 1e-5 * (high - low)
     assert low < high
     assert low <= pair[0] + slack
     assert high >= pair[1] - slack
-    start, stop = apart(*pair)
+    start, stop = distinct_ends(*pair)
     assert high - low <= 2.6 * (stop - start)
 
 
 def test_bars_of_one_column_share_a_scale_and_stay_inside() -> None:
     cells = [cell(0.9, 0.8, 1.0), cell(0.2, 0.1, 0.3), cell(0.5, None, None), Cell("skipped")]
     axis = scale(cells)
-    found = [bar(one, axis) for one in cells]
-    assert found[3] is None
-    drawn = [one for one in found if one]
-    assert all(0 <= one.low <= one.value <= one.high <= one.width for one in drawn)
+    bars = [bar(column_cell, axis) for column_cell in cells]
+    assert bars[3] is None
+    drawn = [drawn_bar for drawn_bar in bars if drawn_bar]
+    assert all(0 <= drawn_bar.low <= drawn_bar.value <= drawn_bar.high <= drawn_bar.width for drawn_bar in drawn)
     assert drawn[0].value > drawn[2].value > drawn[1].value
     assert drawn[2].low == drawn[2].high == drawn[2].value
-    assert all(one.zero is not None and one.zero < drawn[1].low for one in drawn)
+    assert all(drawn_bar.zero is not None and drawn_bar.zero < drawn[1].low for drawn_bar in drawn)
     assert scale([Cell("failed")]) is None
 
 
 def test_a_column_of_equal_values_can_still_be_drawn() -> None:
     axis = scale([cell(0.0, 0.0, 0.0)])
-    found = bar(cell(0.0, 0.0, 0.0), axis)
-    assert found is not None
-    assert 0 <= found.value <= found.width
+    drawn_bar = bar(cell(0.0, 0.0, 0.0), axis)
+    assert drawn_bar is not None
+    assert 0 <= drawn_bar.value <= drawn_bar.width
 
 
 def test_methods_look_different_and_controls_are_grey() -> None:
-    found = strokes([method(index, control=index in (1, 4)) for index in range(2 * COLOURS + 2)])
-    assert len(set(found.values())) == len(found)
-    assert {name for name, look in found.items() if look.colour == "control"} == {"m1", "m4"}
-    assert found["m0"] == Stroke("c0", "")
+    stroke_of = strokes([method(index, control=index in (1, 4)) for index in range(2 * COLOURS + 2)])
+    assert len(set(stroke_of.values())) == len(stroke_of)
+    assert {name for name, stroke in stroke_of.items() if stroke.colour == "control"} == {"m1", "m4"}
+    assert stroke_of["m0"] == Stroke("c0", "")
 
 
 def test_curves_that_coincide_share_a_line_coloured_by_a_method_that_is_no_control() -> None:
-    looks = strokes([method(0, control=True), method(1), method(2)])
+    stroke_of = strokes([method(0, control=True), method(1), method(2)])
     x = np.array([0.0, 0.5, 1.0])
     curves = {"m0": (x, x), "m1": (x, x + 1e-6), "m2": (x, x / 2)}
-    chart = lines("t", curves, looks, "x", "y")
+    chart = lines("t", curves, stroke_of, "x", "y")
     assert [line.methods for line in chart.lines] == [("m1", "m0"), ("m2",)]
     assert chart.lines[0].stroke.colour == "c0"
     points = [tuple(map(float, pair.split(","))) for pair in chart.lines[1].points.split()]
@@ -92,19 +92,19 @@ def test_curves_that_coincide_share_a_line_coloured_by_a_method_that_is_no_contr
 
 
 def test_a_curve_over_magnitudes_gets_a_logarithmic_axis() -> None:
-    looks = strokes([method(0)])
+    stroke_of = strokes([method(0)])
     y = np.array([0.1, 0.2, 0.3])
-    assert lines("t", {"m0": (np.array([1.0, 10.0, 100.0]), y)}, looks, "x", "y").x.log
-    assert not lines("t", {"m0": (np.array([0.0, 10.0, 100.0]), y)}, looks, "x", "y").x.log
+    assert lines("t", {"m0": (np.array([1.0, 10.0, 100.0]), y)}, stroke_of, "x", "y").x.log
+    assert not lines("t", {"m0": (np.array([0.0, 10.0, 100.0]), y)}, stroke_of, "x", "y").x.log
 
 
 def test_dots_leave_out_what_has_no_value() -> None:
-    looks = strokes([method(0), method(1)])
-    chart = dots("t", {"m0": (0.1, cell(0.5, 0.4, 0.6)), "m1": (0.2, Cell("skipped"))}, looks, "x", "y")
+    stroke_of = strokes([method(0), method(1)])
+    chart = dots("t", {"m0": (0.1, cell(0.5, 0.4, 0.6)), "m1": (0.2, Cell("skipped"))}, stroke_of, "x", "y")
     assert chart is not None
     assert [dot.method for dot in chart.dots] == ["m0"]
     assert chart.dots[0].high < chart.dots[0].y < chart.dots[0].low  # up is up
-    assert dots("t", {"m1": (0.2, Cell("skipped"))}, looks, "x", "y") is None
+    assert dots("t", {"m1": (0.2, Cell("skipped"))}, stroke_of, "x", "y") is None
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.core.registry import card, resolve
+from assay.catalogue.registry import card, resolve
 from assay.core.spec import Spec
 from assay.report.components import Component
 
@@ -24,6 +24,6 @@ from assay.report.components import Component
     ],
 )
 def test_a_curve_is_of_what_was_read_off_the_model(spec, drawn):
-    asked = resolve("metrics", Spec.parse(spec))
-    found = Component("metrics", 0, "label", asked, card("metrics", asked.name).to_json(), {})
-    assert found.axes[1] == drawn
+    resolved = resolve("metrics", Spec.parse(spec))
+    component = Component("metrics", 0, "label", resolved, card("metrics", resolved.name).to_json(), {})
+    assert component.axes[1] == drawn

@@ -11,9 +11,9 @@ import pytest
 
 from assay.core.errors import AssayError
 from assay.report.board import result
-from assay.report.export import CURVES, LONG, SCORES, curves, frame, scores, write
-from assay.report.printed import escape_markdown, escape_tex
-from assay.report.words import spread
+from assay.report.export import CURVES, LONG, PAIRS, SCORES, curves, frame, scores, write
+from assay.report.markdown_tex import escape_markdown, escape_tex
+from assay.report.text import interval_text
 from assay.store.store import Store
 from unit.report import made
 
@@ -41,9 +41,9 @@ def test_values_are_those_of_the_evidence(table: pd.DataFrame) -> None:
 def test_the_mean_of_the_long_table_is_the_score(table: pd.DataFrame, store: Store) -> None:
     per_sample = table[table.metric != "accuracy_lost"].dropna(subset=["value"])
     means = per_sample.groupby(["environment", "method", "metric"]).value.mean()
-    known = scores(store).dropna(subset=["value"]).set_index(["environment", "method", "metric"]).value
+    values = scores(store).dropna(subset=["value"]).set_index(["environment", "method", "metric"]).value
     assert len(means) == 7 * 2
-    assert all(known[place] == pytest.approx(mean, abs=1e-12) for place, mean in means.items())
+    assert all(values[row_key] == pytest.approx(mean, abs=1e-12) for row_key, mean in means.items())
 
 
 def test_an_undefined_value_is_empty_and_not_zero(table: pd.DataFrame) -> None:
@@ -59,8 +59,8 @@ def test_a_set_level_metric_has_rows_without_a_value_and_a_score(table: pd.DataF
     assert len(rows) == 7 * 2 * 3
     assert rows.value.isna().all()
     assert rows.defined.all()
-    found = scores(store)
-    assert found[(found.metric == "accuracy_lost") & (found.status == "ok")].value.notna().all()
+    score_table = scores(store)
+    assert score_table[(score_table.metric == "accuracy_lost") & (score_table.status == "ok")].value.notna().all()
 
 
 def test_skipped_and_failed_blocks_are_rows_with_a_reason(table: pd.DataFrame) -> None:
@@ -102,7 +102,7 @@ def test_files_hold_the_tables_and_lie_side_by_side(store: Store, tmp_path: Path
     load = pd.read_parquet if suffix == "parquet" else pd.read_csv
     path = tmp_path / "new folder" / f"results.{suffix}"
     rows = write(store, path)
-    names = {"results": LONG, "results.scores": SCORES, "results.curves": CURVES}
+    names = {"results": LONG, "results.scores": SCORES, "results.pairs": PAIRS, "results.curves": CURVES}
     assert {file.name for file in path.parent.iterdir()} == {f"{name}.{suffix}" for name in names}
     for name, columns in names.items():
         assert list(load(path.parent / f"{name}.{suffix}").columns) == list(columns)
@@ -114,23 +114,23 @@ def test_files_hold_the_tables_and_lie_side_by_side(store: Store, tmp_path: Path
 
 
 def test_scores_have_the_value_of_every_seed_and_what_the_interval_is_over(store: Store) -> None:
-    found = scores(store).set_index(["environment", "method", "metric"])
+    score_table = scores(store).set_index(["environment", "method", "metric"])
     for board, line, metric, cell in result(store).cells():
-        row = found.loc[(board.environment, line.method, metric)]
+        row = score_table.loc[(board.environment, line.method, metric)]
         assert json.loads(row.per_seed) == list(cell.per_seed)
         assert row.basis == cell.basis
-    assert set(found.basis) == {"samples", "two", "equal", ""}
-    two = found[found.basis == "two"]
+    assert set(score_table.basis) == {"samples", "two", "equal", ""}
+    two = score_table[score_table.basis == "two"]
     assert two.low.isna().all()
     assert [sum(json.loads(values)) / 2 for values in two.per_seed] == pytest.approx(list(two.value))
 
 
 def test_curves_are_long_and_without_points_that_mean_nothing(store: Store) -> None:
-    found = curves(store)
-    assert len(found) == 7 * 2  # seven curves of three points, the last of which is defined nowhere
-    assert set(found.metric) == {"sensitivity_n"}
-    assert sorted(found.x.unique()) == [1, 10]
-    assert set(found[found.method == "gradient"].y) == {made.LEVEL["gradient"]}
+    curve_table = curves(store)
+    assert len(curve_table) == 7 * 2  # seven curves of three points, the last of which is defined nowhere
+    assert set(curve_table.metric) == {"sensitivity_n"}
+    assert sorted(curve_table.x.unique()) == [1, 10]
+    assert set(curve_table[curve_table.method == "gradient"].y) == {made.LEVEL["gradient"]}
 
 
 @pytest.mark.parametrize("suffix", ["md", "tex"])
@@ -141,7 +141,7 @@ def test_leaderboards_as_text_have_every_number_and_every_gap(store: Store, tmp_
     for _, _, _, cell in result(store).cells():
         if cell.value is not None:
             assert f"{cell.value:.3f}" in text
-            assert spread(cell).replace("|", r"\|" if suffix == "md" else "|") in text
+            assert interval_text(cell).replace("|", r"\|" if suffix == "md" else "|") in text
     assert "95 % intervals over samples" in text.replace(r"\%", "%")
     assert "equal in both seeds" in text
     assert "bootstrap" not in text

@@ -65,7 +65,7 @@ def section(html: str, name: str) -> str:
 
 
 def test_reporting_needs_no_torch() -> None:
-    code = "import sys, assay.report.page, assay.report.gallery, assay.report.export; sys.exit('torch' in sys.modules)"
+    code = "import sys, assay.report.page, assay.report.pictures, assay.report.export; sys.exit('torch' in sys.modules)"
     environment = {"PYTHONPATH": ":".join(sys.path)}
     assert subprocess.run([sys.executable, "-c", code], env=environment).returncode == 0
 
@@ -99,10 +99,10 @@ def test_every_drawing_has_a_name_for_those_who_cannot_see_it(outline: Outline) 
 
 
 def test_every_link_inside_the_page_leads_somewhere(outline: Outline) -> None:
-    places = [attrs["id"] for _, attrs in outline.tags if "id" in attrs]
+    ids = [attrs["id"] for _, attrs in outline.tags if "id" in attrs]
     links = {str(attrs["href"])[1:] for _, attrs in outline.tags if str(attrs.get("href", "")).startswith("#")}
-    assert max(Counter(places).values()) == 1
-    assert links <= set(places)
+    assert max(Counter(ids).values()) == 1
+    assert links <= set(ids)
 
 
 def test_hostile_labels_are_text_and_break_nothing(outline: Outline, html: str) -> None:
@@ -148,11 +148,11 @@ def test_below_each_board_stands_what_its_intervals_are_over(html: str) -> None:
 
 def test_the_best_of_each_column_is_bold_and_only_the_best(html: str) -> None:
     shapes = re.split(r'<h3 id="board-\d+">', section(html, "boards"))[1]
-    best = [float(found) for found in re.findall(r'class="best".*?class="value">([\d.]+)<', shapes, re.DOTALL)]
+    best = [float(text) for text in re.findall(r'class="best".*?class="value">([\d.]+)<', shapes, re.DOTALL)]
     assert best == [0.811, 0.811, 0.311]  # lower is better for the last metric
 
 
-def test_those_that_tie_share_a_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_methods_that_tie_share_a_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(made.LEVEL, "grad_cam", made.LEVEL["gradient"])
     tied = Store.open(tmp_path / "tied", sync=False)
     made.Builder(tied).run()
@@ -247,9 +247,9 @@ def test_the_completeness_gap_stands_beside_the_scores_of_methods_that_promise(h
 
 
 def test_components_come_with_their_text_and_parameters_as_used(html: str) -> None:
-    found = re.search(r'<details id="methods-1">.*?</details>', html, re.DOTALL)
-    assert found
-    text = Outline(found[0]).text
+    card = re.search(r'<details id="methods-1">.*?</details>', html, re.DOTALL)
+    assert card
+    text = Outline(card[0]).text
     assert "integrated_gradients(steps=8)" in text
     assert "baseline true" in text
     assert "Uses a < b & more." in text

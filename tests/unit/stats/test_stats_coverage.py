@@ -1,4 +1,4 @@
-"""Intervals cover as often as they say, on data whose truth is known; rules that are too narrow are found out."""
+"""Intervals cover as often as they say, on data whose truth is known; rules that are too narrow are detected."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.stats.coverage import POPULATIONS, SEEDS, covered, main, table
+from assay.stats.coverage import POPULATIONS, SEEDS, main, measure_coverage, table
 from assay.stats.intervals import Interval, interval
 
 FEW = 300
@@ -35,35 +35,35 @@ def over_samples(per_seed, reduce, draws_model, bounds, resamples):
 @pytest.mark.parametrize("spread", [0.0, 0.3, 1.0, 3.0])
 @pytest.mark.parametrize("seeds", [3, 5, 10])
 def test_means_of_normal_data_are_covered_as_often_as_intervals_say(seeds, spread):
-    found = covered(NORMAL, seeds, spread, FEW)
-    assert found.without == 0
-    assert LEAST <= found.population <= 0.95 + 4 * ERROR
+    coverage = measure_coverage(NORMAL, seeds, spread, FEW)
+    assert coverage.without == 0
+    assert LEAST <= coverage.population <= 0.95 + 4 * ERROR
 
 
 @pytest.mark.parametrize("spread", [0.0, 1.0, None])
 def test_medians_of_normal_data_are_too(spread):
-    assert covered(MEDIAN, 3, spread, FEW).population >= LEAST
+    assert measure_coverage(MEDIAN, 3, spread, FEW).population >= LEAST
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 5])
 def test_samples_are_covered_where_they_alone_are_drawn(seeds):
-    assert covered(NORMAL, seeds, None, FEW).population >= LEAST
+    assert measure_coverage(NORMAL, seeds, None, FEW).population >= LEAST
 
 
 def test_one_seed_covers_its_own_draw_and_not_others():
-    found = covered(NORMAL, 1, 1.0, FEW)
-    assert found.draw >= LEAST
-    assert found.population < 0.6
+    coverage = measure_coverage(NORMAL, 1, 1.0, FEW)
+    assert coverage.draw >= LEAST
+    assert coverage.population < 0.6
 
 
 def test_two_seeds_have_no_interval():
-    assert covered(NORMAL, 2, 1.0, 20).without == 1
+    assert measure_coverage(NORMAL, 2, 1.0, 20).without == 1
 
 
 @pytest.mark.parametrize("population", [PARTLY, CEILING], ids=["partly", "near"])
 @pytest.mark.parametrize("seeds, spread", [(1, 0.0), (3, 0.0), (3, 0.3), (10, 0.0), (2, None)])
 def test_near_the_ceiling_intervals_cover(population, seeds, spread):
-    assert covered(population, seeds, spread, FEW).population >= LEAST
+    assert measure_coverage(population, seeds, spread, FEW).population >= LEAST
 
 
 @pytest.mark.parametrize(
@@ -76,15 +76,15 @@ def test_near_the_ceiling_intervals_cover(population, seeds, spread):
         (over_samples, NORMAL, 10, 0.3),
     ],
 )
-def test_a_rule_that_is_too_narrow_is_found_out(rule, population, seeds, spread):
-    assert covered(population, seeds, spread, FEW, rule=rule).population < LEAST
+def test_a_rule_that_is_too_narrow_is_detected(rule, population, seeds, spread):
+    assert measure_coverage(population, seeds, spread, FEW, rule=rule).population < LEAST
 
 
 @pytest.mark.parametrize("seeds, least", [(1, 0.90), (5, 0.96)])
 def test_near_the_ceiling_student_s_alone_is_too_narrow(seeds, least, monkeypatch):
-    assert covered(PARTLY, seeds, 0.0, 1500).population > least
-    monkeypatch.setattr("assay.stats.intervals._over_a_pile", lambda limits, *_: limits)
-    assert covered(PARTLY, seeds, 0.0, 1500).population < least
+    assert measure_coverage(PARTLY, seeds, 0.0, 1500).population > least
+    monkeypatch.setattr("assay.stats.intervals._widened_near_ends", lambda limits, *_: limits)
+    assert measure_coverage(PARTLY, seeds, 0.0, 1500).population < least
 
 
 # What is printed.

@@ -13,7 +13,9 @@ values = st.dictionaries(st.sampled_from(["A", "B", "C", "D"]), st.floats(-1, 2)
 
 def points(measured, gamma=0.5):
     """A verdict by values alone."""
-    return Verdict("m", gamma, tuple(Measured(place, Check("F1", gamma), value) for place, value in measured.items()))
+    return Verdict(
+        "m", gamma, tuple(Measured(environment, Check("F1", gamma), value) for environment, value in measured.items())
+    )
 
 
 def spanned(low, high, basis="seeds", rule="interval", per_seed=()):
@@ -23,18 +25,18 @@ def spanned(low, high, basis="seeds", rule="interval", per_seed=()):
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(values, st.floats(0, 1))
 def test_by_values_refuted_means_below_gamma_somewhere(measured, gamma):
-    found = points(measured, gamma)
+    verdict = points(measured, gamma)
     below = [name for name, value in measured.items() if value < gamma * (1 - 1e-6)]
-    assert sorted(found.refuted_by) == sorted(below)
-    assert found.refuted == bool(below)
-    assert set(found.tested_in) == set(measured)
-    worst = [measured[name] for name in found.refuted_by]
+    assert sorted(verdict.refuted_by) == sorted(below)
+    assert verdict.refuted == bool(below)
+    assert set(verdict.tested_in) == set(measured)
+    worst = [measured[name] for name in verdict.refuted_by]
     assert worst == sorted(worst)
-    assert "faithful" not in str(found)
+    assert "faithful" not in str(verdict)
 
 
 @pytest.mark.parametrize(
-    ("measured", "said"),
+    ("measured", "text"),
     [
         ({"A": 0.9}, "not refuted"),
         ({"A": 0.5}, "not refuted"),  # at gamma is not below it
@@ -44,8 +46,8 @@ def test_by_values_refuted_means_below_gamma_somewhere(measured, gamma):
         ({}, "not tested"),
     ],
 )
-def test_the_verdict_in_words(measured, said):
-    assert str(points(measured)) == said
+def test_the_verdict_in_words(measured, text):
+    assert str(points(measured)) == text
 
 
 @pytest.mark.parametrize(
@@ -60,23 +62,23 @@ def test_the_verdict_in_words(measured, said):
 )
 @pytest.mark.parametrize("basis", ["seeds", "samples"])
 def test_the_whole_interval_must_lie_on_one_side(low, high, outcome, basis):
-    found = spanned(low, high, basis)
-    assert found.outcome == outcome
-    assert not found.by_value
+    verdict = spanned(low, high, basis)
+    assert verdict.outcome == outcome
+    assert not verdict.by_value
 
 
 @pytest.mark.parametrize(("basis", "rule"), [("draw", "interval"), ("two", "interval"), ("seeds", "point")])
 def test_without_three_draws_and_by_the_papers_rule_the_value_decides_and_that_is_said(basis, rule):
-    found = spanned(0.30, 0.60, basis, rule)
-    assert found.outcome == "refuted"
-    assert found.by_value
+    verdict = spanned(0.30, 0.60, basis, rule)
+    assert verdict.outcome == "refuted"
+    assert verdict.by_value
     assert spanned(0.45, 0.60, basis, rule).outcome == "not refuted"
 
 
 def test_values_that_are_equal_in_all_draws_need_no_interval():
-    found = Verdict("m", 0.5, (Measured("A", F1, 0.6, None, None, "equal"),))
-    assert found.outcome == "not refuted"
-    assert not found.by_value
+    verdict = Verdict("m", 0.5, (Measured("A", F1, 0.6, None, None, "equal"),))
+    assert verdict.outcome == "not refuted"
+    assert not verdict.by_value
 
 
 def test_one_environment_below_refutes_whatever_is_open_elsewhere():
@@ -86,9 +88,9 @@ def test_one_environment_below_refutes_whatever_is_open_elsewhere():
 
 
 def test_the_draws_below_gamma_are_counted():
-    found = spanned(0.40, 0.49, per_seed=(0.4, None, 0.45, 0.52))
-    assert found.found[0].draws_below == (2, 3)
-    assert str(found) == "refuted by A (F1 0.445 [0.400, 0.490], below in 2 of 3 draws)"
+    verdict = spanned(0.40, 0.49, per_seed=(0.4, None, 0.45, 0.52))
+    assert verdict.measured[0].draws_below == (2, 3)
+    assert str(verdict) == "refuted by A (F1 0.445 [0.400, 0.490], below in 2 of 3 draws)"
 
 
 def test_a_method_without_negative_values_is_held_to_positive_truth_and_that_is_said():
@@ -96,12 +98,12 @@ def test_a_method_without_negative_values_is_held_to_positive_truth_and_that_is_
     assert checks_for(checks, positive_only=True) == checks[1:2]
     assert checks_for(checks, positive_only=False) == checks
     assert checks_for((F1,), positive_only=True) == (F1,)  # nothing else was asked
-    found = Verdict("m", 0.5, (Measured("A", checks[1], 0.9),), positive_only=True)
-    assert str(found) == "not refuted (on positive truth: it has no negative values by design)"
+    verdict = Verdict("m", 0.5, (Measured("A", checks[1], 0.9),), positive_only=True)
+    assert str(verdict) == "not refuted (on positive truth: it has no negative values by design)"
 
 
 def test_in_brief_the_worst_check_of_an_environment_stands_for_the_others():
     measured = (Measured("A", F1, 0.2), Measured("A", Check("signs", 0.75), 0.1), Measured("B", F1, 0.4))
-    found = Verdict("m", 0.5, measured)
-    assert found.brief() == "refuted by A (signs 0.100 and 1 more); B (F1 0.400)"
-    assert "F1 0.200" in str(found)
+    verdict = Verdict("m", 0.5, measured)
+    assert verdict.brief() == "refuted by A (signs 0.100 and 1 more); B (F1 0.400)"
+    assert "F1 0.200" in str(verdict)

@@ -17,18 +17,18 @@ def evidence(values, defined=None):
     return Evidence(rows if defined is None else {**rows, "defined": np.asarray(defined, dtype=bool)})
 
 
-def own_mean(found):
+def another_mean(rows):
     """The same as mean_score, but not the same function."""
-    return mean_score(found)
+    return mean_score(rows)
 
 
-def largest(found):
+def largest(rows):
     """A score of the whole set."""
-    return Score(float(found["value"].max()), len(found), len(found))
+    return Score(float(rows["value"].max()), len(rows), len(rows))
 
 
-def limits(found):
-    return found.low, found.high
+def limits(estimate):
+    return estimate.low, estimate.high
 
 
 def student(values):
@@ -45,9 +45,9 @@ RANDOM = np.random.default_rng(0).normal(size=(5, 8))
 
 def test_from_three_seeds_on_the_interval_is_student_s_over_their_values():
     for seeds in (3, 5):
-        found = interval([evidence(row) for row in RANDOM[:seeds]])
-        assert found.basis == "seeds"
-        assert limits(found) == student(RANDOM[:seeds].mean(axis=1))
+        estimate = interval([evidence(row) for row in RANDOM[:seeds]])
+        assert estimate.basis == "seeds"
+        assert limits(estimate) == student(RANDOM[:seeds].mean(axis=1))
 
 
 def test_samples_do_not_narrow_an_interval_over_seeds():
@@ -57,15 +57,15 @@ def test_samples_do_not_narrow_an_interval_over_seeds():
 
 
 def test_two_seeds_are_two_values_and_no_interval():
-    found = interval([evidence([1, 2]), evidence([4, 6])])
-    assert (found.basis, found.low, found.high, found.per_seed) == ("two", None, None, (1.5, 5.0))
+    estimate = interval([evidence([1, 2]), evidence([4, 6])])
+    assert (estimate.basis, estimate.low, estimate.high, estimate.per_seed) == ("two", None, None, (1.5, 5.0))
 
 
 @pytest.mark.parametrize("seeds", [2, 3, 6])
 @pytest.mark.parametrize("reduce", [mean_score, largest])
 def test_equal_seeds_have_no_interval(seeds, reduce):
-    found = interval([evidence([0, 1, 5]) for _ in range(seeds)], reduce)
-    assert (found.basis, found.low, found.high) == ("equal", None, None)
+    estimate = interval([evidence([0, 1, 5]) for _ in range(seeds)], reduce)
+    assert (estimate.basis, estimate.low, estimate.high) == ("equal", None, None)
 
 
 def test_seeds_that_rounding_alone_tells_apart_are_equal():
@@ -73,28 +73,28 @@ def test_seeds_that_rounding_alone_tells_apart_are_equal():
     assert interval([evidence([1.0]), evidence([1.0 - 6e-5]), evidence([1.0])]).basis == "seeds"
 
 
-@pytest.mark.parametrize("reduce", [mean_score, own_mean])
+@pytest.mark.parametrize("reduce", [mean_score, another_mean])
 def test_one_seed_is_an_interval_over_its_samples_of_this_draw_only(reduce):
-    found = interval([evidence(RANDOM[0])], reduce)
-    assert found.basis == "draw"
-    assert limits(found) == student(RANDOM[0])
+    estimate = interval([evidence(RANDOM[0])], reduce)
+    assert estimate.basis == "draw"
+    assert limits(estimate) == student(RANDOM[0])
 
 
 def test_of_three_seeds_of_which_two_say_nothing_one_is_left():
-    found = interval([evidence(RANDOM[0]), *(evidence([1, 2], [False, False]) for _ in range(2))])
-    assert (found.basis, found.per_seed[1:]) == ("draw", (None, None))
-    assert limits(found) == student(RANDOM[0])
+    estimate = interval([evidence(RANDOM[0]), *(evidence([1, 2], [False, False]) for _ in range(2))])
+    assert (estimate.basis, estimate.per_seed[1:]) == ("draw", (None, None))
+    assert limits(estimate) == student(RANDOM[0])
 
 
 # Where a seed draws samples only, the sample is the unit.
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 5])
-@pytest.mark.parametrize("reduce", [mean_score, own_mean])
+@pytest.mark.parametrize("reduce", [mean_score, another_mean])
 def test_samples_of_all_seeds_count_alike(seeds, reduce):
-    found = interval([evidence(row) for row in RANDOM[:seeds]], reduce, draws_model=False)
-    assert found.basis == "samples"
-    assert limits(found) == student(RANDOM[:seeds].ravel())
+    estimate = interval([evidence(row) for row in RANDOM[:seeds]], reduce, draws_model=False)
+    assert estimate.basis == "samples"
+    assert limits(estimate) == student(RANDOM[:seeds].ravel())
 
 
 def test_the_interval_is_around_the_value_where_seeds_define_more_or_fewer_samples():
@@ -108,37 +108,37 @@ def test_the_interval_is_around_the_value_where_seeds_define_more_or_fewer_sampl
 
 
 def test_a_sample_that_several_seeds_have_is_averaged_over_them_first():
-    who = [["a", "b", "c", "d"]] * 3
+    identities = [["a", "b", "c", "d"]] * 3
     rows = RANDOM[:3, :4]
-    found = interval([evidence(row) for row in rows], draws_model=False, who=who)
-    assert limits(found) == student(rows.mean(axis=0))
+    estimate = interval([evidence(row) for row in rows], draws_model=False, identities=identities)
+    assert limits(estimate) == student(rows.mean(axis=0))
     turned = interval(
         [evidence(rows[0]), evidence(rows[1][::-1]), evidence(rows[2])],
         draws_model=False,
-        who=[who[0], who[0][::-1], who[0]],
+        identities=[identities[0], identities[0][::-1], identities[0]],
     )
-    assert limits(turned) == pytest.approx(limits(found))
+    assert limits(turned) == pytest.approx(limits(estimate))
 
 
 def test_samples_of_which_seeds_share_some_weigh_as_often_as_they_come():
-    found = interval([evidence([1, 2]), evidence([2, 6])], draws_model=False, who=[["a", "b"], ["b", "c"]])
-    assert found.value == 2.75  # 1, 2, 6 with weights 1/4, 1/2, 1/4
+    estimate = interval([evidence([1, 2]), evidence([2, 6])], draws_model=False, identities=[["a", "b"], ["b", "c"]])
+    assert estimate.value == 2.75  # 1, 2, 6 with weights 1/4, 1/2, 1/4
     half = stats.t.ppf(0.975, 2) * np.std([1, 2, 6], ddof=1) * np.sqrt(1 / 16 + 1 / 4 + 1 / 16)
-    assert limits(found) == pytest.approx((2.75 - half, 2.75 + half))
+    assert limits(estimate) == pytest.approx((2.75 - half, 2.75 + half))
 
 
 @pytest.mark.parametrize("draws_model", [True, False])
-@pytest.mark.parametrize("reduce", [mean_score, own_mean, largest])
+@pytest.mark.parametrize("reduce", [mean_score, another_mean, largest])
 def test_equal_samples_have_no_interval(draws_model, reduce):
     for values in ([3, 3, 3], [3]):
-        found = interval([evidence(values)], reduce, draws_model, resamples=20)
-        assert (found.basis, found.low, found.high, found.value) == ("equal", None, None, 3.0)
+        estimate = interval([evidence(values)], reduce, draws_model, resamples=20)
+        assert (estimate.basis, estimate.low, estimate.high, estimate.value) == ("equal", None, None, 3.0)
 
 
 def test_seeds_may_agree_where_samples_do_not():
-    found = interval([evidence([0, 1]), evidence([1, 0])], draws_model=False)
-    assert found.basis == "samples"
-    assert limits(found) == student([0, 1, 1, 0])
+    estimate = interval([evidence([0, 1]), evidence([1, 0])], draws_model=False)
+    assert estimate.basis == "samples"
+    assert limits(estimate) == student([0, 1, 1, 0])
 
 
 # Scores of a whole set.
@@ -146,66 +146,66 @@ def test_seeds_may_agree_where_samples_do_not():
 
 def test_a_score_of_a_set_is_student_s_over_seeds_from_three_on_whatever_seeds_draw():
     for draws_model in (True, False):
-        found = interval([evidence(row) for row in RANDOM], largest, draws_model)
-        assert found.basis == "seeds"
-        assert limits(found) == student(RANDOM.max(axis=1))
+        estimate = interval([evidence(row) for row in RANDOM], largest, draws_model)
+        assert estimate.basis == "seeds"
+        assert limits(estimate) == student(RANDOM.max(axis=1))
 
 
 def test_a_score_of_a_set_is_reduced_after_resampling():
-    found = interval([evidence([1, 2, 3])], largest, resamples=2000)
-    assert (found.value, found.basis) == (3.0, "draw")
-    assert limits(found) == (1.0, 3.0)  # the largest of three is 1 with probability 1/27 > 2.5 %
+    estimate = interval([evidence([1, 2, 3])], largest, resamples=2000)
+    assert (estimate.value, estimate.basis) == (3.0, "draw")
+    assert limits(estimate) == (1.0, 3.0)  # the largest of three is 1 with probability 1/27 > 2.5 %
 
 
 @pytest.mark.parametrize("together", [True, False])
 def test_resamples_draw_a_sample_for_all_seeds_that_have_it(together):
     """The outer quantiles against those of every possible resample; with samples in common, seeds move together."""
     sets = [[0.0, 4.0], [1.0, 10.0]]
-    who = [["a", "b"], ["a", "b"]] if together else [["a", "b"], ["c", "d"]]
-    names = sorted({name for row in who for name in row})
+    identities = [["a", "b"], ["a", "b"]] if together else [["a", "b"], ["c", "d"]]
+    names = sorted({name for row in identities for name in row})
     outcomes = []
     for drawn in product(names, repeat=len(names)):
         rows = [[value for name, value in zip(of, row, strict=True) for _ in range(drawn.count(name))]
-                for of, row in zip(who, sets, strict=True)]  # fmt: skip
+                for of, row in zip(identities, sets, strict=True)]  # fmt: skip
         outcomes.append(np.mean([max(row) for row in rows if row]))
-    found = interval([evidence(row) for row in sets], largest, False, None, who, resamples=4000)
-    assert found.basis == "samples"
-    assert limits(found) == tuple(np.quantile(outcomes, [0.025, 0.975], method="inverted_cdf"))
+    estimate = interval([evidence(row) for row in sets], largest, False, None, identities, resamples=4000)
+    assert estimate.basis == "samples"
+    assert limits(estimate) == tuple(np.quantile(outcomes, [0.025, 0.975], method="inverted_cdf"))
 
 
 def test_samples_in_common_keep_a_score_of_a_set_from_an_interval_over_seeds():
     """Three seeds that judge the same samples tell nothing about other samples."""
     rows = [evidence(RANDOM[0]), evidence(RANDOM[0] + 0.001), evidence(RANDOM[0] + 0.002)]
     alone = interval(rows, largest, draws_model=False)
-    common = interval(rows, largest, draws_model=False, who=[list(range(8))] * 3)
+    common = interval(rows, largest, draws_model=False, identities=[list(range(8))] * 3)
     assert (alone.basis, common.basis) == ("seeds", "samples")
     assert common.high - common.low > 10 * (alone.high - alone.low)
 
 
 def test_a_reduce_that_is_sometimes_undefined_keeps_its_interval():
-    def picky(found):
-        return Score(None if found["value"].max() == 5 else float(found["value"].max()), len(found), len(found))
+    def picky(rows):
+        return Score(None if rows["value"].max() == 5 else float(rows["value"].max()), len(rows), len(rows))
 
-    found = interval([evidence([1, 5]), evidence([1, 2])], picky, resamples=200)
-    assert (found.value, found.per_seed) == (2.0, (None, 2.0))
-    assert limits(found) == (1.0, 2.0)
+    estimate = interval([evidence([1, 5]), evidence([1, 2])], picky, resamples=200)
+    assert (estimate.value, estimate.per_seed) == (2.0, (None, 2.0))
+    assert limits(estimate) == (1.0, 2.0)
 
 
 def test_where_no_resample_has_a_value_there_is_no_interval():
-    def whole(found):
-        return Score(1.0 if len(set(found["value"])) == 40 else None, len(found), len(found))
+    def whole(rows):
+        return Score(1.0 if len(set(rows["value"])) == 40 else None, len(rows), len(rows))
 
-    found = interval([evidence(np.arange(40))], whole, resamples=20)
-    assert (found.value, found.basis, found.low) == (1.0, "", None)
+    estimate = interval([evidence(np.arange(40))], whole, resamples=20)
+    assert (estimate.value, estimate.basis, estimate.low) == (1.0, "", None)
 
 
 def test_resamples_that_hardly_ever_differ_make_no_interval_without_width():
-    def steady(found):
-        return Score(1.0 if len(set(found["value"])) > 5 else 0.0, len(found), len(found))
+    def steady(rows):
+        return Score(1.0 if len(set(rows["value"])) > 5 else 0.0, len(rows), len(rows))
 
     rows = [evidence(np.arange(12))]
-    found = interval(rows, steady)
-    assert (found.value, found.basis, found.low) == (1.0, "equal", None)
+    estimate = interval(rows, steady)
+    assert (estimate.value, estimate.basis, estimate.low) == (1.0, "equal", None)
 
 
 # The range of a metric.
@@ -213,9 +213,9 @@ def test_resamples_that_hardly_ever_differ_make_no_interval_without_width():
 
 def test_an_interval_ends_at_the_promised_range():
     rows = [evidence(row) for row in ([0.9, 0.95], [0.5, 0.6], [0.99, 0.97])]
-    plain, kept = interval(rows), interval(rows, bounds=(0.0, 1.0))
+    plain, bounded = interval(rows), interval(rows, bounds=(0.0, 1.0))
     assert plain.high > 1
-    assert limits(kept) == (plain.low, 1.0)
+    assert limits(bounded) == (plain.low, 1.0)
     assert limits(interval(rows, bounds=(0.6, 3.0))) == (plain.low, plain.high)  # 0.5 breaks that promise
     lowest = [evidence([value]) for value in (0.1, 2.0, 9.0)]
     assert interval(lowest).low < 0
@@ -243,11 +243,11 @@ def test_near_an_end_an_interval_is_no_narrower_than_that_of_a_share(draws_model
     if not draws_model:
         student_s = stats.t.interval(0.95, 31, values.mean(), stats.sem(values.ravel()))
     share = clopper_pearson_of((values.mean() - 0.8) / 0.2, 32)
-    found = interval(rows, mean_score, draws_model, None)
-    assert limits(found) == pytest.approx(
+    estimate = interval(rows, mean_score, draws_model, None)
+    assert limits(estimate) == pytest.approx(
         (min(student_s[0], 0.8 + 0.2 * share[0]), max(student_s[1], 0.8 + 0.2 * share[1]))
     )
-    assert found.high - found.low > 1.1 * (student_s[1] - student_s[0])
+    assert estimate.high - estimate.low > 1.1 * (student_s[1] - student_s[0])
 
 
 def clopper_pearson_of(share, trials):
@@ -257,9 +257,9 @@ def clopper_pearson_of(share, trials):
 
 
 def test_hits_and_misses_have_at_least_the_interval_of_a_share():
-    found = interval([evidence([1.0] * 15 + [0.0])], bounds=(0.0, 1.0))
-    assert found.low == pytest.approx(clopper_pearson(15, 16).low)
-    assert found.high == 1.0  # where Student's t goes on
+    estimate = interval([evidence([1.0] * 15 + [0.0])], bounds=(0.0, 1.0))
+    assert estimate.low == pytest.approx(clopper_pearson(15, 16).low)
+    assert estimate.high == 1.0  # where Student's t goes on
 
 
 def test_half_of_the_samples_on_one_value_are_a_pile_and_fewer_are_not():
@@ -270,8 +270,8 @@ def test_half_of_the_samples_on_one_value_are_a_pile_and_fewer_are_not():
 
 
 def test_samples_that_spread_little_keep_a_narrow_interval_on_the_ceiling():
-    found = interval([evidence([1.0, 1.0, 1.0, 1.0, 1.0, 0.99, 0.98, 0.97])], bounds=(-1.0, 1.0))
-    assert 0.97 < found.low < found.value < found.high <= 1.0
+    estimate = interval([evidence([1.0, 1.0, 1.0, 1.0, 1.0, 0.99, 0.98, 0.97])], bounds=(-1.0, 1.0))
+    assert 0.97 < estimate.low < estimate.value < estimate.high <= 1.0
 
 
 # What is reported.
@@ -279,23 +279,23 @@ def test_samples_that_spread_little_keep_a_narrow_interval_on_the_ceiling():
 
 def test_the_value_is_the_mean_over_seeds_of_each_seed_s_mean():
     for draws_model in (True, False):
-        found = interval([evidence([0, 1, 2]), evidence([10])], draws_model=draws_model)
-        assert found.value == 5.5  # not 3.25, the mean over all samples
-        assert (found.per_seed, found.count, found.defined) == ((1.0, 10.0), 4, 4)
+        estimate = interval([evidence([0, 1, 2]), evidence([10])], draws_model=draws_model)
+        assert estimate.value == 5.5  # not 3.25, the mean over all samples
+        assert (estimate.per_seed, estimate.count, estimate.defined) == ((1.0, 10.0), 4, 4)
 
 
 def test_undefined_rows_are_counted_and_not_averaged():
-    found = interval([evidence([1, 99, 3], [True, False, True])])
-    assert (found.value, found.count, found.defined) == (2.0, 3, 2)
-    assert limits(found) == student([1, 3])
+    estimate = interval([evidence([1, 99, 3], [True, False, True])])
+    assert (estimate.value, estimate.count, estimate.defined) == (2.0, 3, 2)
+    assert limits(estimate) == student([1, 3])
 
 
 def test_a_seed_without_a_value_is_shown_as_such():
-    found = interval([evidence([1, 3]), evidence([9, 9], [False, False])])
-    assert (found.value, found.per_seed, found.count, found.defined) == (2.0, (2.0, None), 4, 2)
+    estimate = interval([evidence([1, 3]), evidence([9, 9], [False, False])])
+    assert (estimate.value, estimate.per_seed, estimate.count, estimate.defined) == (2.0, (2.0, None), 4, 2)
 
 
-@pytest.mark.parametrize("reduce", [mean_score, own_mean])
+@pytest.mark.parametrize("reduce", [mean_score, another_mean])
 def test_nothing_defined_is_no_interval(reduce):
     assert interval([evidence([1, 2], [False, False])], reduce) is None
     assert interval([], reduce) is None
@@ -313,16 +313,16 @@ def test_the_same_question_has_the_same_interval():
 )
 def test_an_interval_holds_the_value_and_stays_within_the_range(sets, draws_model):
     rows = [evidence(*zip(*row, strict=True)) for row in sets]
-    known = [value for row in sets for value, defined in row if defined]
-    found = interval(rows, mean_score, draws_model, (0.0, 1.0))
-    if not known:
-        assert found is None
+    defined_values = [value for row in sets for value, defined in row if defined]
+    estimate = interval(rows, mean_score, draws_model, (0.0, 1.0))
+    if not defined_values:
+        assert estimate is None
         return
-    assert (found.count, found.defined) == (sum(map(len, sets)), len(known))
-    if found.low is None:
-        assert found.basis in ("two", "equal")
+    assert (estimate.count, estimate.defined) == (sum(map(len, sets)), len(defined_values))
+    if estimate.low is None:
+        assert estimate.basis in ("two", "equal")
     else:
-        assert 0 <= found.low <= found.value <= found.high <= 1
+        assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
 
 
 # Curves.

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.stats.ranks import mean_ranks, place, ranks
+from assay.stats.ranks import mean_ranks, rank_label, ranks
 
 quick = settings(max_examples=60, deadline=None, derandomize=True)
 tables = st.dictionaries(st.sampled_from("abcdef"), st.none() | st.integers(-3, 3).map(float), max_size=6)
@@ -13,31 +13,31 @@ tables = st.dictionaries(st.sampled_from("abcdef"), st.none() | st.integers(-3, 
 @quick
 @given(tables, st.booleans())
 def test_a_rank_is_one_plus_the_better_plus_half_of_the_equal(values, higher):
-    found = ranks(values, higher)
-    assert list(found) == list(values)
+    ranked = ranks(values, higher)
+    assert list(ranked) == list(values)
     for name, value in values.items():
         if value is None:
-            assert found[name] is None
+            assert ranked[name] is None
             continue
         others = [other for key, other in values.items() if key != name and other is not None]
         better = sum(other > value if higher else other < value for other in others)
         equal = sum(other == value for other in others)
-        assert found[name] == 1 + better + equal / 2
+        assert ranked[name] == 1 + better + equal / 2
 
 
 @quick
 @given(tables, st.booleans())
-def test_a_place_is_one_plus_the_better_and_says_whether_it_is_shared(values, higher):
-    found = {name: rank for name, rank in ranks(values, higher).items() if rank is not None}
-    for name, rank in found.items():
-        better = sum(values[other] > values[name] if higher else values[other] < values[name] for other in found)
-        shared = sum(values[other] == values[name] for other in found) > 1
-        assert place(rank, tuple(found.values())) == f"{1 + better}{' =' if shared else ''}"
+def test_a_rank_label_is_one_plus_the_better_and_says_whether_it_is_shared(values, higher):
+    ranked = {name: rank for name, rank in ranks(values, higher).items() if rank is not None}
+    for name, rank in ranked.items():
+        better = sum(values[other] > values[name] if higher else values[other] < values[name] for other in ranked)
+        shared = sum(values[other] == values[name] for other in ranked) > 1
+        assert rank_label(rank, tuple(ranked.values())) == f"{1 + better}{' =' if shared else ''}"
 
 
-def test_known_places():
-    assert [place(rank, (1.5, 1.5, 3.0)) for rank in (1.5, 3.0)] == ["1 =", "3"]
-    assert place(2.0, (2.0, 2.0, 2.0)) == "1 ="
+def test_known_rank_labels():
+    assert [rank_label(rank, (1.5, 1.5, 3.0)) for rank in (1.5, 3.0)] == ["1 =", "3"]
+    assert rank_label(2.0, (2.0, 2.0, 2.0)) == "1 ="
 
 
 def test_known_ranks():
@@ -94,5 +94,5 @@ def test_a_method_that_a_column_does_not_know_has_no_mean_rank():
 @quick
 @given(tables)
 def test_ranks_add_up(values):
-    known = [rank for rank in ranks(values, True).values() if rank is not None]
-    assert sum(known) == len(known) * (len(known) + 1) / 2
+    defined = [rank for rank in ranks(values, True).values() if rank is not None]
+    assert sum(defined) == len(defined) * (len(defined) + 1) / 2

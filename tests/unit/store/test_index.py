@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import subprocess
 import sys
@@ -128,7 +129,7 @@ def test_only_new_bytes_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         read.append((path.stem, at))
         return lines(path, at)
 
-    monkeypatch.setattr("assay.store.ingest.lines", watched)
+    monkeypatch.setattr("assay.store.index_rows.lines", watched)
     size = (tmp_path / "logs" / "r2.jsonl").stat().st_size
     with (tmp_path / "logs" / "r2.jsonl").open("ab") as file:
         file.write(encode(Record("fit", "new", "ok")))
@@ -200,9 +201,35 @@ def with_a_changed_value(path: Path) -> None:
     path.write_bytes(data.replace(b'"run":1', b'"run":2'))
 
 
+def changed_by(statement: str) -> Callable[[Path], None]:
+    def change(path: Path) -> None:
+        db = sqlite3.connect(path)
+        db.executescript(statement)
+        db.close()
+
+    return change
+
+
 @pytest.mark.parametrize(
     "harm",
     [
+        *(
+            changed_by(f"UPDATE records SET {column} = {value} WHERE key = 'k39'")
+            for column, value in {
+                "key": "'k3x'",
+                "kind": "'fit'",
+                "status": "'failed'",
+                "arrays": "'0'",
+                "log": "'r2'",
+                "at": "7",
+                "line": "7",
+                "checksum": "NULL",
+            }.items()
+        ),
+        changed_by("UPDATE records SET line = (SELECT line FROM records WHERE key = 'k38') WHERE key = 'k39'"),
+        changed_by("DELETE FROM records WHERE key = 'k39'"),
+        changed_by("DELETE FROM totals"),
+        changed_by("UPDATE logs SET offset = offset - 3, size = size - 3 WHERE log = 'r1'"),
         Path.unlink,
         overwrite(b""),
         overwrite(b"not a database"),
@@ -222,6 +249,26 @@ def test_whatever_happens_to_the_index_the_answers_stay(tmp_path: Path, harm: Ca
     harm(index.path)
     assert answers(again(index)) == before
     assert again(index).get_many(["k39"])["k39"].record == LOGS["r1"][39]
+
+
+def test_one_flipped_character_of_a_key_drops_no_row(tmp_path: Path) -> None:
+    index = fill(tmp_path, LOGS)
+    before = answers(index)
+    index.close()
+    data = index.path.read_bytes()
+    positions = [found.start() for found in re.finditer(b"k39", data)]
+    assert len(positions) >= 4  # the row, its line, and two b-trees
+    for position in positions:
+        flipped = data[:position] + b"k3y" + data[position + 3 :]
+        for ask, expected in (
+            (lambda index: answers(index), before),
+            (lambda index: index.get_many(["k39"])["k39"].record, LOGS["r1"][39]),
+            (lambda index: [entry.record for entry in index.entries("trial")], before[1:]),
+        ):
+            index.path.write_bytes(flipped)
+            found = again(index)
+            assert ask(found) == expected
+            found.close()
 
 
 def test_an_index_deleted_while_open_is_no_loss(tmp_path: Path) -> None:

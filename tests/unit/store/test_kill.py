@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.store.faults import fault
+from assay.store.fault_points import fault
 from assay.store.store import Store
 
 RUN = """

@@ -53,7 +53,7 @@ def test_a_log_cut_at_any_byte_keeps_its_complete_lines_and_goes_on_from_there(t
         reading = read(cut)
         assert (reading.records, reading.damaged) == (RECORDS[:complete], 0)
         assert reading.offset == whole[:length].rfind(b"\n") + 1
-        assert problems(cut) == []
+        assert problems(cut) == {}
         cut.write_bytes(whole)
         assert read(cut, reading.offset).records == RECORDS[complete:]
 
@@ -67,7 +67,7 @@ def test_any_changed_byte_of_a_middle_line_is_detected_and_costs_only_that_line(
         damaged[position] ^= 1
         path.write_bytes(damaged)
         assert read(path) == ([RECORDS[0], RECORDS[2]], len(whole), 1)
-        assert problems(path) == [f"{path} line 2 is damaged: its checksum does not fit"]
+        assert problems(path) == {start: f"{path} line 2 is damaged: its checksum does not fit"}
 
 
 def test_a_changed_newline_is_detected(tmp_path: Path) -> None:
@@ -79,7 +79,20 @@ def test_a_changed_newline_is_detected(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[]", "{}", "3", '{"kind":"fit","key":"","status":"ok"}', '{"kind":"fit","key":3,"status":"ok"}', "{"]
+    "text",
+    [
+        "[]",
+        "{}",
+        "3",
+        "{",
+        '{"kind":"fit","key":"","status":"ok"}',
+        '{"kind":"fit","key":3,"status":"ok"}',
+        '{"kind":["fit"],"key":"k","status":"ok"}',
+        '{"kind":"\\ud800","key":"k","status":"ok"}',
+        '{"kind":"fit","key":"k","status":"perhaps"}',
+        '{"kind":"fit","key":"k","status":"ok","arrays":7}',
+        '{"kind":"fit","key":"k","status":"ok","data":[]}',
+    ],
 )
 def test_a_line_that_fits_its_checksum_but_is_no_record_is_damaged(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.jsonl").write_bytes(sealed(text))

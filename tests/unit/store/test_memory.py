@@ -28,18 +28,18 @@ def test_records_come_back_as_plain_data(store: Records) -> None:
     assert store.get("c") is None
     assert {record.key for record in store.records()} == {"a", "b"}
     assert store.records("trial") == [found]
-    assert dict(store.known(["b", "c"])) == {"b": found}
+    assert dict(store.answers(["b", "c"])) == {"b": found}
 
 
-def test_an_answer_is_had_and_known_and_a_failure_is_not(store: Records) -> None:
+def test_an_answer_is_there_and_a_failure_is_not(store: Records) -> None:
     for status in ("ok", "skipped", "failed"):
         store.put(Record("trial", status, status))
     keys = ["ok", "skipped", "failed", "unknown"]
     assert [store.has(key) for key in keys] == [True, True, False, False]
-    assert [store.has(key, sound=True) for key in keys] == [True, True, False, False]
-    known = store.known(keys)
-    assert set(known) == {"ok", "skipped"}
-    assert known["skipped"] == store.get("skipped")
+    assert [store.has(key, intact=True) for key in keys] == [True, True, False, False]
+    answers = store.answers(keys)
+    assert set(answers) == {"ok", "skipped"}
+    assert answers["skipped"] == store.get("skipped")
 
 
 def test_a_failure_never_replaces_an_answer_and_an_answer_replaces_all(store: Records) -> None:

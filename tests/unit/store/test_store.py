@@ -35,7 +35,7 @@ def test_a_missing_or_empty_folder_becomes_a_store(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for name in ("empty", "missing/too", "empty"):
         Store.open(tmp_path / name)
-        assert (tmp_path / name / "store.json").read_text() == '{"format":1}\n'
+        assert (tmp_path / name / "store.json").read_text() == '{"format":2}\n'
 
 
 def test_a_store_whose_creation_was_killed_can_be_created_again(tmp_path: Path) -> None:
@@ -68,9 +68,12 @@ def test_an_unreadable_description_is_an_error(tmp_path: Path, text: str) -> Non
         Store.open(tmp_path)
 
 
-def test_a_newer_format_asks_for_an_upgrade(tmp_path: Path) -> None:
-    (tmp_path / "store.json").write_text('{"format": 2}')
-    with pytest.raises(StoreError, match=r"format 2.*upgrade"):
+def test_a_newer_format_asks_for_an_upgrade_and_an_older_one_for_a_new_folder(tmp_path: Path) -> None:
+    (tmp_path / "store.json").write_text('{"format": 3}')
+    with pytest.raises(StoreError, match=r"newer assay \(store format 3, not 2\): upgrade"):
+        Store.open(tmp_path)
+    (tmp_path / "store.json").write_text('{"format": 1}')
+    with pytest.raises(StoreError, match=r"older assay \(store format 1, not 2\): run the study into a new folder"):
         Store.open(tmp_path)
 
 
@@ -96,20 +99,20 @@ def test_an_answer_is_had_and_a_failure_is_not(store: Store) -> None:
 def test_a_damaged_array_counts_as_missing_when_it_is_looked_at_and_for_all_after_it_was_read(store: Store) -> None:
     digest = store.save({"x": np.arange(3)})
     store.put(Record("trial", "k", "ok", arrays=digest))
-    assert store.has("k", sound=True)
+    assert store.has("k", intact=True)
     flip(store.arrays.path(digest))
-    assert (store.has("k"), store.has("k", sound=True)) == (True, False)
+    assert (store.has("k"), store.has("k", intact=True)) == (True, False)
     record = store.get("k")
     assert record is not None
     with pytest.raises(StoreError, match=r"trial k: array .* is damaged.*run the study again"):
         reopened(store).load(record)
     assert not store.has("k")
-    assert "k" not in store.known(["k"])
+    assert "k" not in store.answers(["k"])
     store.save({"x": np.arange(3)})
-    assert store.has("k", sound=True)
+    assert store.has("k", intact=True)
 
 
-def test_known_are_the_answers_whose_arrays_are_there(store: Store) -> None:
+def test_answers_are_those_whose_arrays_are_there(store: Store) -> None:
     for status in ("ok", "skipped", "failed"):
         store.put(Record("trial", status, status, data={"n": (1, 2)}))
     for key in ("whole", "gone"):
@@ -120,19 +123,19 @@ def test_known_are_the_answers_whose_arrays_are_there(store: Store) -> None:
     store.put(Record("trial", "nonsense", "ok", arrays="../../etc/passwd"))
     wanted = ["ok", "skipped", "failed", "whole", "gone", "nonsense", "unknown"]
     for view in (store, reopened(store)):
-        known = view.known(wanted)
-        assert set(known) == {"ok", "skipped", "whole"} == {key for key in wanted if view.has(key)}
-        assert len(known) == 3
-        assert [known.status(key) for key in ("ok", "skipped", "failed")] == ["ok", "skipped", None]
-        assert dict(known) == view.get_many(["ok", "skipped", "whole"])
-        assert known["ok"].data == {"n": [1, 2]}
-        assert known.get("failed") is None
+        answers = view.answers(wanted)
+        assert set(answers) == {"ok", "skipped", "whole"} == {key for key in wanted if view.has(key)}
+        assert len(answers) == 3
+        assert [answers.status(key) for key in ("ok", "skipped", "failed")] == ["ok", "skipped", None]
+        assert dict(answers) == view.get_many(["ok", "skipped", "whole"])
+        assert answers["ok"].data == {"n": [1, 2]}
+        assert answers.get("failed") is None
 
 
 def test_what_is_put_between_two_questions_is_known_to_the_second(store: Store) -> None:
-    assert len(store.known(["a"])) == 0
+    assert len(store.answers(["a"])) == 0
     store.put(Record("trial", "a", "ok"))
-    assert "a" in store.known(["a"])
+    assert "a" in store.answers(["a"])
 
 
 def test_a_failure_put_after_an_answer_changes_nothing(store: Store) -> None:

@@ -10,7 +10,7 @@ from assay.core.floors import Check
 from assay.core.question import Question
 from assay.core.spec import Spec
 from assay.study.file import load, read
-from assay.study.shelf import find, shelf, title
+from assay.study.shipped import find, shipped_studies, title
 from assay.study.study import Entry, Faithfulness
 
 BASE = {"environments": ["color_count"], "methods": ["gradient"], "metrics": ["f1"]}
@@ -183,10 +183,29 @@ def test_seeds_are_different_whole_numbers(seeds):
 
 
 @pytest.mark.parametrize("key", ["samples", "block", "gallery"])
-@pytest.mark.parametrize("value", [-1, 1.0, True, "8", [8], float("nan"), datetime.date(2026, 1, 1)])
+@pytest.mark.parametrize("value", [-1, 1.0, True, "8", {}, float("nan"), datetime.date(2026, 1, 1)])
 def test_counts_are_whole_numbers(key, value):
     (told,) = problems(**{key: value})
     assert told.startswith(f"{key} must be a whole number")
+
+
+def test_a_gallery_may_say_which_samples_it_shows():
+    study = read({**BASE, "samples": 1000, "gallery": [654, 89, 773]}, "s")
+    assert (study.gallery, study.pictured) == ((654, 89, 773), (654, 89, 773))
+    assert study.to_json()["gallery"] == [654, 89, 773]
+    assert read({**BASE, "gallery": 3}, "s").pictured == (0, 1, 2)
+
+
+@pytest.mark.parametrize("value", [[], [1, 1], [-1], [True], [0.0], ["0"], [[0]], list(range(1001))], ids=repr)
+def test_a_gallery_lists_different_indices(value):
+    (told,) = problems(samples=2000, gallery=value)
+    assert told.startswith("gallery must be a number of samples, or a list of different indices of samples, not [")
+
+
+def test_a_gallery_shows_no_sample_that_the_study_does_not_have():
+    assert problems(samples=773, gallery=[654, 773]) == [
+        "gallery: 'color_count' has samples 0 to 772, and none 773",
+    ]
 
 
 def test_labels_tell_equal_specs_apart():
@@ -239,13 +258,13 @@ def test_an_empty_file_misses_three_lists(tmp_path):
         load(tmp_path / "empty.toml")
 
 
-@pytest.mark.parametrize("name", sorted(shelf()))
+@pytest.mark.parametrize("name", sorted(shipped_studies()))
 def test_every_shipped_study_loads_under_every_way_to_call_it(name):
     study = find(name)
-    assert study == find(f"studies/{name}.toml") == find(str(shelf()[name]))
+    assert study == find(f"studies/{name}.toml") == find(str(shipped_studies()[name]))
     assert study.name == name
-    assert study.to_json() == {**load(shelf()[name]).to_json(), "name": name}
-    assert title(shelf()[name]) == study.title != ""
+    assert study.to_json() == {**load(shipped_studies()[name]).to_json(), "name": name}
+    assert title(shipped_studies()[name]) == study.title != ""
 
 
 def test_a_study_that_is_nowhere_is_suggested_and_listed(tmp_path, monkeypatch):
@@ -356,7 +375,7 @@ def test_no_study_is_narrowed_to_no_seed_or_to_one_seed_twice(seeds):
 def test_no_two_shipped_studies_and_no_user_s_study_share_a_name(tmp_path):
     """Its name is also the default store."""
     copy = tmp_path / "small.toml"
-    copy.write_bytes(shelf()["soco/small"].read_bytes())
-    names = [find(name).name for name in shelf()]
+    copy.write_bytes(shipped_studies()["soco/small"].read_bytes())
+    names = [find(name).name for name in shipped_studies()]
     assert len({*names, find(str(copy)).name}) == len(names) + 1
     assert find(str(copy)).name == "small"

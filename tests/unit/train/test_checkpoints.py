@@ -18,7 +18,7 @@ from torch import Generator, Tensor, nn
 
 from assay.train.adam import FlatAdam
 from assay.train.augment import shifted
-from assay.train.checkpoints import Throttle, kept_in
+from assay.train.checkpoints import Throttle, checkpoints_in
 from assay.train.fit import fit
 from assay.train.networks import initialise, mlp
 from assay.train.stacked import fit_stacked
@@ -97,13 +97,13 @@ def numbers(model: nn.Module) -> dict[str, bytes]:
 
 
 def stopped(folder: Path, after: int, throttle: Throttle = ALWAYS, **changes: Any) -> None:
-    with pytest.raises(Stopped), kept_in(folder, throttle):
+    with pytest.raises(Stopped), checkpoints_in(folder, throttle):
         train(noisy(), stop=after, **changes)
 
 
 def resumed(folder: Path, **changes: Any) -> tuple[nn.Module, list[int]]:
     epochs: list[int] = []
-    with kept_in(folder, ALWAYS):
+    with checkpoints_in(folder, ALWAYS):
         train(model := noisy(), computed=epochs, **changes)
     return model, epochs
 
@@ -138,7 +138,7 @@ def test_a_resumed_model_is_as_frozen_as_any_other(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from assay.train.checkpoints import kept_in
+from assay.train.checkpoints import checkpoints_in
 import test_checkpoints as tests
 
 def progress(epoch, loss):
@@ -147,7 +147,7 @@ def progress(epoch, loss):
         os.kill(os.getpid(), signal.SIGKILL)
 
 x, label = tests.rows()
-with kept_in(Path(sys.argv[1]), tests.ALWAYS):
+with checkpoints_in(Path(sys.argv[1]), tests.ALWAYS):
     tests.fit(tests.noisy(), x, label, tests.EPOCHS, 16, 1e-2, tests.Generator().manual_seed(0), progress)
 """
 
@@ -209,7 +209,7 @@ def test_other_rows_or_another_network_do_not_pick_a_checkpoint_up(
     monkeypatch.undo()
     with torch.no_grad():
         (model := noisy()).head.bias += 1
-    with pytest.raises(Stopped), kept_in(tmp_path / "key", ALWAYS):
+    with pytest.raises(Stopped), checkpoints_in(tmp_path / "key", ALWAYS):
         train(model, stop=1)
 
 
@@ -308,10 +308,10 @@ def test_several_trainings_of_one_model_go_on_where_the_last_one_was(tmp_path: P
         return [numbers(first), numbers(second)]
 
     whole = both(None, [])
-    with pytest.raises(Stopped), kept_in(tmp_path / "key", ALWAYS):
+    with pytest.raises(Stopped), checkpoints_in(tmp_path / "key", ALWAYS):
         both(2, [])
     epochs: list[int] = []
-    with kept_in(tmp_path / "key", ALWAYS):
+    with checkpoints_in(tmp_path / "key", ALWAYS):
         assert both(None, epochs) == whole
     assert epochs == [2, 3, 4, 0, 1, 2, 3, 4]
 
@@ -348,7 +348,7 @@ def test_a_stack_that_was_stopped_ends_with_the_same_bytes(tmp_path: Path, monke
         return 0.0
 
     networks, x, label, generators = stack()
-    with pytest.raises(Stopped), kept_in(tmp_path / "key", Throttle(0, clock=clock)):
+    with pytest.raises(Stopped), checkpoints_in(tmp_path / "key", Throttle(0, clock=clock)):
         fit_stacked(networks, x, label, EPOCHS, 16, 1e-2, generators)
     assert len(list((tmp_path / "key").iterdir())) == 2
     networks, x, label, generators = stack()
@@ -360,7 +360,7 @@ def test_a_stack_that_was_stopped_ends_with_the_same_bytes(tmp_path: Path, monke
         original(adam)
 
     monkeypatch.setattr(FlatAdam, "step", step)
-    with kept_in(tmp_path / "key", ALWAYS):
+    with checkpoints_in(tmp_path / "key", ALWAYS):
         fit_stacked(networks, x, label, EPOCHS, 16, 1e-2, generators)
     assert steps == 3 * (4 + 5)  # batches of the epochs that were left in the second and third stack
     assert [numbers(network) for network in networks] == whole

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from sklearn.ensemble import IsolationForest, RandomForestClassifier, VotingClassifier
+from sklearn.ensemble import GradientBoostingClassifier, IsolationForest, RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LinearRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -62,7 +62,7 @@ def test_a_pipeline_answers_like_the_estimator_at_its_end() -> None:
 
 def test_two_classes_without_probabilities_get_opposite_scores() -> None:
     model = RidgeClassifier().fit(X, TWO)
-    score = model.decision_function(X[:7])
+    score = model.decision_function(X[:7]) / 2
     np.testing.assert_allclose(Estimator(model)(POINTS).numpy(), np.stack([-score, score], axis=1), rtol=1e-6)
     np.testing.assert_array_equal(Estimator(model)(POINTS).argmax(dim=1).numpy(), model.predict(X[:7]))
 
@@ -119,6 +119,22 @@ def test_scores_cannot_be_invented_for_a_class_that_training_never_saw() -> None
 def test_several_labels_per_row_are_refused() -> None:
     with pytest.raises(AssayError, match="2 labels per row"):
         outputs(RandomForestClassifier(n_estimators=2), np.stack([TWO, THREE], axis=1))
+
+
+@pytest.mark.parametrize("label", [TWO, THREE])
+def test_the_softmax_of_scores_that_were_asked_for_is_the_probability(label: Any) -> None:
+    model = GradientBoostingClassifier(n_estimators=5).fit(X, label)
+    scores = Estimator(model, scores=True)
+    torch.testing.assert_close(scores(POINTS).softmax(dim=1), Estimator(model)(POINTS), rtol=1e-5, atol=1e-6)
+    assert (scores.kind, Estimator(model).kind) == ("logits", "probabilities")
+
+
+@pytest.mark.parametrize(
+    "estimator, kind",
+    [(LinearRegression(), "value"), (IsolationForest(n_estimators=2), "value"), (RidgeClassifier(), "logits")],
+)
+def test_an_estimator_tells_what_it_answers_with(estimator: Any, kind: str) -> None:
+    assert Estimator(estimator.fit(X, TWO)).kind == kind
 
 
 def test_something_that_cannot_predict_is_refused_at_once() -> None:

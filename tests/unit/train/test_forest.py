@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from torch import Generator, Tensor
 
 from assay.core.errors import AssayError
-from assay.train import forest as module
+from assay.train import tree_arrays as module
 from assay.train.forest import from_tensors, grow, to_tensors
 
 X = torch.randn(200, 6, generator=Generator().manual_seed(0))

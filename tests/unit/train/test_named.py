@@ -6,14 +6,14 @@ import torch
 from torch import Generator, nn
 
 from assay.core.errors import AssayError, SpecError
-from assay.train.named import begin, last_stage, named
+from assay.train.named import begin, last_stage, network_by_name
 from assay.train.networks import adopt
 
 NAMES = ["resnet8", "resnet8_wide_stem", "vgg11", "vgg11_bn", "vit2"]
 
 
 def made(name: str, seed: int = 0) -> nn.Module:
-    network = named(name, 16, 3, 8)
+    network = network_by_name(name, 16, 3, 8)
     begin(network, Generator().manual_seed(seed))
     return network.eval()
 
@@ -35,7 +35,7 @@ def test_a_network_gets_all_its_numbers_from_the_generator(name: str) -> None:
     [("resnet20", "layer3"), ("resnet8_wide_stem", "layer3"), ("vgg11", "features.19"), ("vit", "")],
 )
 def test_maps_are_hung_on_the_last_stage(name: str, layer: str) -> None:
-    network = named(name, 32, 10)
+    network = network_by_name(name, 32, 10)
     assert last_stage(network) == layer
     if layer.startswith("features"):
         assert isinstance(network.get_submodule(layer), nn.ReLU)
@@ -47,11 +47,11 @@ def test_maps_are_hung_on_the_last_stage(name: str, layer: str) -> None:
 )
 def test_a_name_that_says_nothing_is_refused(name: str) -> None:
     with pytest.raises(SpecError):
-        named(name, 32, 10)
+        network_by_name(name, 32, 10)
 
 
 def test_convolutions_begin_with_variance_2_over_inputs_and_no_bias() -> None:
-    network = named("vgg11", 32, 10)
+    network = network_by_name("vgg11", 32, 10)
     begin(network, Generator().manual_seed(0))
     layer = network.get_submodule("features.3")
     assert float(layer.weight.detach().var()) == pytest.approx(2 / (64 * 9), rel=0.02)
@@ -61,7 +61,7 @@ def test_convolutions_begin_with_variance_2_over_inputs_and_no_bias() -> None:
 def test_published_arrays_become_a_frozen_network_with_numbers_of_its_own() -> None:
     original, x = made("resnet8"), torch.randn(2, 3, 16, 16, generator=Generator().manual_seed(3))
     arrays = {name: tensor.numpy() for name, tensor in original.state_dict().items() if "tracked" not in name}
-    copy = named("resnet8", 16, 3, 8)
+    copy = network_by_name("resnet8", 16, 3, 8)
     adopt(copy, arrays)
     expected = original(x)
     assert torch.equal(copy(x), expected)
@@ -84,4 +84,4 @@ def test_arrays_of_another_network_are_refused(change: dict[str, np.ndarray | No
     arrays = {name: tensor.numpy() for name, tensor in made("resnet8").state_dict().items() if "tracked" not in name}
     wrong = {name: array for name, array in {**arrays, **change}.items() if array is not None}
     with pytest.raises(AssayError, match=message):
-        adopt(named("resnet8", 16, 3, 8), wrong)
+        adopt(network_by_name("resnet8", 16, 3, 8), wrong)

@@ -11,7 +11,7 @@ from assay.core.setting import Recipe, Setting
 from assay.environments.cifar import Cifar
 from assay.environments.tabular_rule import TabularRule
 from assay.train import stacked
-from assay.train.fit import cut, fit
+from assay.train.fit import fit, split_batches
 from assay.train.networks import initialise, mlp
 from assay.train.stacked import fit_stacked
 
@@ -125,9 +125,9 @@ def test_a_recipe_trains_many_as_it_trains_one_and_keeps_them_as_tensors(kind: s
 
 
 def test_a_single_last_row_goes_with_those_before() -> None:
-    assert [part.tolist() for part in cut(torch.arange(9), 4)] == [[0, 1, 2, 3], [4, 5, 6, 7, 8]]
-    assert [part.shape[-1] for part in cut(torch.arange(10).expand(2, -1), 4)] == [4, 4, 2]
-    assert [part.tolist() for part in cut(torch.arange(1), 4)] == [[0]]
+    assert [part.tolist() for part in split_batches(torch.arange(9), 4)] == [[0, 1, 2, 3], [4, 5, 6, 7, 8]]
+    assert [part.shape[-1] for part in split_batches(torch.arange(10).expand(2, -1), 4)] == [4, 4, 2]
+    assert [part.tolist() for part in split_batches(torch.arange(1), 4)] == [[0]]
 
 
 def test_dropout_draws_from_the_given_seed_and_not_from_the_global_stream() -> None:

@@ -1,4 +1,4 @@
-// Everything can be read without JavaScript; this only adds comfort.
+// The page can be read without JavaScript; this adds sorting and opens linked cards.
 
 // Click a column's head to order a leaderboard by it.
 for (const table of document.querySelectorAll("table.board")) {
@@ -21,8 +21,8 @@ for (const table of document.querySelectorAll("table.board")) {
 
 // A link to a component opens its card.
 const open = () => {
-  const found = document.getElementById(location.hash.slice(1));
-  if (found instanceof HTMLDetailsElement) found.open = true;
+  const card = document.getElementById(location.hash.slice(1));
+  if (card instanceof HTMLDetailsElement) card.open = true;
 };
 addEventListener("hashchange", open);
 open();

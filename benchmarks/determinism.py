@@ -1,0 +1,99 @@
+"""How far results move with ``--memory``, ``--threads`` and the block size: prints the table of docs/determinism.md.
+
+One study is computed in this process again and again, each time with one option changed. Printed are the largest
+differences from the first computation: of an attribution, as a share of the largest magnitude in its map, and of the
+scores of samples, as a share of the largest magnitude of a metric. 0 means equal bit for bit.
+Takes two minutes of one core; arguments such as "--threads 2" select variants.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+
+import numpy as np
+
+from assay.core.evidence import Evidence
+from assay.core.heap import keep_pages
+from assay.core.machine import Machine
+from assay.execute.grid import grid
+from assay.execute.inline import MemoryEngine
+from assay.study.file import read
+
+ENVIRONMENTS = {
+    "color_count 64x64": "color_count(side=64, sizes=(9, 17))",
+    "resnet8, trained": "cifar(dataset='drawn', network='resnet8', weights='trained', train_rows=192, "
+    "reference_rows=48, epochs=3, batch=16, lr=0.01)",
+    "MLP, trained": "tabular_rule(train_rows=512, hidden=(64, 64), epochs=10)",
+}
+METHODS = ("gradient", "integrated_gradients(steps=16)", "smoothed(of=gradient, samples=8)", "kernel_shap(samples=200)")
+METRICS = ("deletion", "sensitivity_n", "infidelity")
+BLOCK, SAMPLES = 4, 8
+VARIANTS = {
+    "the same again": (Machine(), BLOCK),
+    "--memory 64MB": (Machine(memory=2**26), BLOCK),
+    "--memory 1MB": (Machine(memory=2**20), BLOCK),
+    "--threads 2": (Machine(threads=2), BLOCK),
+    "blocks of 2": (Machine(), 2),
+    "blocks of 8": (Machine(), 8),
+}
+
+Numbers = dict[tuple[str, str, str], np.ndarray]  # environment, method, "" or metric: rows of all samples
+
+
+def compute(machine: Machine, block: int) -> Numbers:
+    numbers: Numbers = {}
+    for name, environment in ENVIRONMENTS.items():
+        entry = {"use": environment, "samples": SAMPLES, "block": block}
+        table = {"environments": [entry], "methods": list(METHODS), "metrics": list(METRICS), "gallery": 0}
+        engine, artifacts = MemoryEngine(machine), grid(read(table, "determinism"))
+        engine.realise(artifacts.wanted)
+        for series in artifacts.series:
+            method = series.method.label
+            if engine[series.trials[0]].status == "ok":
+                maps = [engine.arrays(trial)["attribution"] for trial in series.trials]
+                numbers[name, method, ""] = np.concatenate(maps).reshape(SAMPLES, -1)
+            for metric, blocks in series.evidence.items():
+                if engine[blocks[0]].status == "ok":
+                    rows = [Evidence.from_arrays(engine.arrays(part))["value"] for part in blocks]
+                    numbers[name, method, metric] = np.concatenate(rows)
+    return numbers
+
+
+def difference(first: np.ndarray, second: np.ndarray) -> float:
+    """The largest difference as a share of the largest magnitude: of each map, or of a metric's values."""
+    axis = 1 if first.ndim == 2 else None
+    scale = np.abs(first).max(axis=axis, keepdims=True)
+    return float((np.abs(second - first) / np.where(scale > 0, scale, 1)).max())
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["ASSAY_CACHE"] = cache  # trained once, so that only attributions and scores differ
+        keep_pages()
+        reference = compute(Machine(), BLOCK)
+        print("| changed | " + " | ".join(f"{name}: maps | scores" for name in ENVIRONMENTS) + " |")
+        print("|---" * (1 + 2 * len(ENVIRONMENTS)) + "|")
+        worst: dict[str, tuple[float, str]] = {}
+        for variant in sys.argv[1:] or VARIANTS:
+            machine, block = VARIANTS[variant]
+            numbers, cells = compute(machine, block), []
+            for environment in ENVIRONMENTS:
+                for is_map in (True, False):
+                    found = {
+                        f"{key[1]} {key[2]}".strip(): difference(rows, numbers[key])
+                        for key, rows in reference.items()
+                        if key[0] == environment and (key[2] == "") == is_map
+                    }
+                    cells.append(f"{max(found.values()):.1e}" if any(found.values()) else "0")
+                    for who, value in found.items():
+                        worst[variant] = max(worst.get(variant, (0.0, "")), (value, f"{who}, {environment}"))
+            print(f"| {variant} | " + " | ".join(cells) + " |", flush=True)
+        print("\nThe largest of each line:")
+        for variant, (value, who) in worst.items():
+            print(f"{variant}: {f'{value:.1e} ({who})' if value else '0'}")
+
+
+if __name__ == "__main__":
+    main()

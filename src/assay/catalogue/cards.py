@@ -1,0 +1,183 @@
+"""Cards: what a component declares about itself, read from its source without importing it.
+
+The catalogue is the folder: ``methods/occlusion.py`` holds ``Occlusion`` and is called ``occlusion``. Reading source
+with ``ast`` keeps ``assay ls`` and ``assay run --dry-run`` quick, and reports need no component code.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tokenize
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from assay.catalogue.annotations import wants_component
+from assay.catalogue.sources import source_digest
+from assay.core.errors import SpecError
+from assay.core.facts import facts_with
+from assay.core.spec import Spec, Value
+
+REQUIRED = "<required>"
+COMPUTED = "<computed>"  # a default that is not a literal: known to the component only, and part of its source digest
+
+
+@dataclass(frozen=True)
+class Param:
+    """One hyper-parameter."""
+
+    name: str
+    annotation: str
+    default: Value  # REQUIRED where there is none, COMPUTED where it is not a literal
+    note: str = ""  # the comment on its line
+
+    def to_json(self) -> dict[str, Any]:
+        default = str(self.default) if isinstance(self.default, Spec) else self.default
+        return {"name": self.name, "type": self.annotation, "default": default, "note": self.note}
+
+
+@dataclass(frozen=True)
+class Card:
+    """A component as its source describes it."""
+
+    kind: str  # environments, methods, metrics
+    name: str
+    target: str  # module:attr
+    doc: str = ""
+    params: tuple[Param, ...] = ()
+    facts: tuple[tuple[str, Any], ...] = ()  # literal class attributes, for default parameters: revision, ideal, paper
+    source: str = ""  # source digest
+    calls: tuple[str, ...] = ()  # names of its methods, such as fit, probe, train
+    perhaps: tuple[str, ...] = ()  # names of its properties: whether it has them may depend on parameters
+
+    @property
+    def summary(self) -> str:
+        return self.doc.strip().split("\n", 1)[0]
+
+    @property
+    def revision(self) -> str:
+        """The declared revision, else the start of the source digest."""
+        return str(dict(self.facts).get("revision", self.source[:16]))
+
+    @property
+    def ours(self) -> bool:
+        return self.target.startswith("assay.")
+
+    def fact(self, name: str, default: Any = None) -> Any:
+        return dict(self.facts).get(name, default)
+
+    def with_params(self, spec: Spec) -> Card:
+        """The card with the facts for these parameters."""
+        values = {**{param.name: param.default for param in self.params}, **dict(spec.params)}
+        return replace(self, facts=tuple(facts_with(dict(self.facts), values).items()))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **dict(self.facts),
+            "kind": self.kind,
+            "name": self.name,
+            "target": self.target,
+            "summary": self.summary,
+            "doc": self.doc,
+            "params": [param.to_json() for param in self.params],
+            "revision": self.revision,
+        }
+
+
+def fact_text(value: Any) -> str:
+    """A fact as text; the largest float stands for no bound."""
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(fact_text, value))})"
+    return "no bound" if isinstance(value, float) and abs(value) == sys.float_info.max else str(value)
+
+
+def snake(name: str) -> str:
+    """``InputXGradient`` -> ``input_x_gradient``."""
+    words: list[str] = []
+    for letter in name:
+        words.append(f"_{letter.lower()}" if letter.isupper() and words else letter.lower())
+    return "".join(words)
+
+
+def read_folder(kind: str, folder: Path, package: str) -> Iterator[Card]:
+    """A card for every component file in a folder; files that start with ``_`` are not components."""
+    for path in sorted(folder.glob("*.py")):
+        if path.stem.startswith("_"):
+            continue
+        card = read_file(kind, path, f"{package}.{path.stem}", path.stem)
+        if card is None:
+            raise SpecError(f"{path}: no class whose name in snake case is '{path.stem}'.")
+        yield card
+
+
+def read_file(kind: str, path: Path, module: str, name: str, attr: str | None = None) -> Card | None:
+    """The card of class ``attr`` (default: the class named like the file); None if the file does not define it, or
+    if it inherits from another class."""
+    try:
+        body = ast.parse(path.read_bytes()).body
+        with tokenize.open(path) as stream:  # decoded as Python does it: byte order mark, coding line
+            text = stream.read()
+    except SyntaxError as error:
+        raise SpecError(f"cannot read module '{module}': {error.msg} in line {error.lineno}.") from None
+    except ValueError as error:  # a null byte, an unknown coding
+        raise SpecError(f"cannot read module '{module}': {error}.") from None
+    for node in body:
+        if isinstance(node, ast.ClassDef) and (node.name == attr if attr else snake(node.name) == name):
+            if node.bases:
+                return None  # inherited fields are defined elsewhere
+            params, facts = _fields(node, text.splitlines())
+            params = params if any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list) else ()
+            functions = [item for item in node.body if isinstance(item, ast.FunctionDef)]
+            calls = tuple(item.name for item in functions if not _is_property(item))
+            perhaps = tuple(item.name for item in functions if _is_property(item))
+            doc = ast.get_docstring(node) or ""
+            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, source_digest(path), calls, perhaps)
+    return None
+
+
+def _is_property(function: ast.FunctionDef) -> bool:
+    return any(isinstance(item, ast.Name) and item.id == "property" for item in function.decorator_list)
+
+
+def _fields(node: ast.ClassDef, lines: list[str]) -> tuple[tuple[Param, ...], tuple[tuple[str, Any], ...]]:
+    params: list[Param] = []
+    facts: list[tuple[str, Any]] = []
+    for item in node.body:
+        if not (isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)):
+            continue
+        annotation = ast.unparse(item.annotation)
+        if annotation.partition("[")[0].endswith("ClassVar"):
+            with suppress(ValueError):  # non-literal values are left out of the card
+                facts.append((item.target.id, ast.literal_eval(item.value)))  # type: ignore[arg-type]
+        else:
+            default = REQUIRED if item.value is None else _default(item.value, annotation)
+            params.append(Param(item.target.id, annotation, default, _comment(lines[item.end_lineno - 1])))  # type: ignore[operator]
+    return tuple(params), tuple(facts)
+
+
+def _default(node: ast.expr, annotation: str) -> Value:
+    """A default value: a literal, or the spec of a component such as ``Gradient()``; else COMPUTED."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        arguments = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+        if node.func.id == "field" and "default" in arguments:
+            return _default(arguments["default"], annotation)
+        if node.args or not wants_component(annotation):
+            return COMPUTED
+        values = {name: _default(value, annotation) for name, value in arguments.items()}
+        return COMPUTED if COMPUTED in values.values() else Spec.of(snake(node.func.id), **values)
+    try:
+        return _frozen(ast.literal_eval(node))
+    except ValueError:
+        return COMPUTED
+
+
+def _frozen(value: Any) -> Value:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list | tuple) else value
+
+
+def _comment(line: str) -> str:
+    _, mark, note = line.partition("  # ")
+    return note.strip() if mark else ""

@@ -1,0 +1,147 @@
+"""The digest of a component's source: its own file and every file of the same author that it imports.
+
+After a change in ``kit``, ``craft`` or ``train``, earlier results must not be reused. ``core``, ``catalogue`` and
+``foreign`` are left out: every component imports them, so each change there would recompute everything. The revisions
+contract watches them.
+
+Users' files count if they are on Python's path and not installed. Installed files change with their version only.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import cache, lru_cache
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from pathlib import Path
+
+import assay
+
+Stamp = tuple[tuple[Path, int, int], ...]  # files with their sizes and times of change
+
+_ROOT = Path(assay.__path__[0])
+_EXCLUDED = ("assay.core", "assay.catalogue", "assay.foreign")  # imported by every component
+_STANDARD = [Path(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib")]
+_PACKAGES = ("site-packages", "dist-packages")  # folders that installers fill
+
+
+def source_digest(path: Path) -> str:
+    """sha256 over the file and the files it depends on, in a fixed order, with the version of an installed package."""
+    parts = [hashlib.sha256(file.read_bytes()).digest() for file in source_files(path) if file.is_file()]
+    return hashlib.sha256(b"".join(parts) + _version(path).encode()).hexdigest()
+
+
+def source_stamp(path: Path) -> Stamp:
+    """Changes when ``source_digest`` may have changed, and is quicker to compute."""
+    return tuple(_file_stamp(file) for file in source_files(path))
+
+
+def source_files(path: Path) -> list[Path]:
+    """The file and, after it, the files that it depends on."""
+    files: set[Path] = set()
+    waiting = [path]
+    while waiting:
+        for file in _imported(*_file_stamp(waiting.pop()), os.getcwd(), *sys.path):
+            if file not in files:
+                files.add(file)
+                waiting.append(file)
+    return [path, *sorted(files - {path})]
+
+
+def _file_stamp(path: Path) -> tuple[Path, int, int]:
+    with suppress(OSError):
+        status = path.stat()
+        return path, status.st_size, status.st_mtime_ns
+    return path, -1, -1  # deleted since
+
+
+@lru_cache(maxsize=4096)
+def _imported(path: Path, size: int, _changed: int, folder: str, *search_path: str) -> tuple[Path, ...]:
+    """The files of the same author that a file imports; read once per stamp of the file."""
+    if size < 0:
+        return ()
+    try:
+        nodes = ast.walk(ast.parse(path.read_bytes()))
+    except (SyntaxError, ValueError):  # not Python, or broken: importing it will raise the error
+        return ()
+    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    ours = (_our_file(name) for node in imports for name in _module_names(node) if name.startswith("assay."))
+    foreign = (
+        () if path.is_relative_to(_ROOT) or is_installed(path) else _foreign_files(path, imports, folder, search_path)
+    )
+    return tuple(sorted({file for file in (*ours, *foreign) if file is not None}))
+
+
+def _our_file(name: str) -> Path | None:
+    file = _ROOT.joinpath(*name.split(".")[1:]).with_suffix(".py")
+    return file if file.is_file() and not name.startswith(_EXCLUDED) else None
+
+
+def _foreign_files(
+    path: Path, imports: Iterable[ast.Import | ast.ImportFrom], folder: str, search_path: tuple[str, ...]
+) -> Iterator[Path]:
+    """Files that the imports of a user's file may mean, searched as Python does; without installed ones."""
+    roots = [Path(os.path.abspath(Path(folder, entry))) for entry in search_path]
+    roots += [_import_root(path)]  # for a file that was imported from outside the search path
+    yield from _package_files(path, roots)
+    for node in imports:
+        level = node.level if isinstance(node, ast.ImportFrom) else 0
+        for name in _module_names(node):
+            folders = [path.parents[level - 1]] if level else roots
+            target = next((file for root in folders if (file := _module_file(root.joinpath(*name.split("."))))), None)
+            if target is not None and not is_installed(target):
+                yield from (target, *_package_files(target, roots))
+
+
+def _import_root(path: Path) -> Path:
+    """The folder that holds the outermost package of a file, or the file itself."""
+    folder = path.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
+
+
+def _package_files(path: Path, roots: list[Path]) -> Iterator[Path]:
+    """The ``__init__.py`` files that run before a file of a package."""
+    for folder in path.parents:
+        if folder in roots:
+            return
+        if (file := folder / "__init__.py").is_file():
+            yield file
+
+
+def _module_file(module: Path) -> Path | None:
+    files = (module / "__init__.py", module.with_name(f"{module.name}.py"))
+    return next((file for file in files if file.is_file()), None)
+
+
+def _module_names(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """Modules that an import statement may mean: ``from a.b import c`` is a.b, or a.b.c. Relative names are relative to
+    their starting folder: ``from .b import c`` is b, or b.c."""
+    names = [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return [node.module, *(f"{node.module}.{name}" for name in names)]
+    return names
+
+
+def is_installed(path: Path) -> bool:
+    return any(name in path.parts for name in _PACKAGES) or any(map(path.is_relative_to, _STANDARD))
+
+
+def _version(path: Path) -> str:
+    """The version of the distribution that installed a file; empty for a file that is not installed."""
+    positions = [index for index, part in enumerate(path.parts) if part in _PACKAGES]
+    return _version_of(path.parts[positions[-1] + 1].removesuffix(".py")) if positions else ""
+
+
+@cache
+def _version_of(module: str) -> str:
+    with suppress(PackageNotFoundError):
+        return version(module)
+    names = packages_distributions().get(module, [])
+    return " ".join(f"{name} {version(name)}" for name in names)

@@ -1,0 +1,171 @@
+"""The contracts of attribution methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from assay.check.contracts.fault import Fault, Unanswered
+from assay.check.contracts.method_case import PAIR, MethodCase
+from assay.check.instruments.compare import differing_rows, listed_samples, same_bits
+from assay.check.instruments.failing_models import changes_after_failures
+from assay.check.instruments.process_state import differences, reseeded, streams, switches
+from assay.check.instruments.snapshot import changed_parts, snapshot
+from assay.core.errors import BadAttribution, NotApplicable
+from assay.core.protocols import positive_only
+from assay.core.trial import check_attribution
+
+BLOCK = tuple(range(8))
+
+
+def shape(case: MethodCase) -> Iterator[Fault]:
+    """An attribution has the input's shape or one number per feature: metrics can sum channels, not guess numbers."""
+    query = case.query(PAIR)
+    result: Any = _result_of(lambda: case.method(query))
+    attribution = torch.nan_to_num(result) if isinstance(result, Tensor) else result
+    try:
+        check_attribution(attribution, query.x, query.setting.features)
+    except BadAttribution as error:
+        yield case.fault(shape, str(error))
+
+
+def finite(case: MethodCase) -> Iterator[Fault]:
+    """No NaN and no infinity: metrics would treat them as attributions."""
+    rows = (~case.plain(BLOCK).isfinite().flatten(1).all(dim=1)).nonzero().flatten().tolist()
+    if rows:
+        yield case.fault(finite, "returned NaN or infinite values", listed_samples(rows))
+
+
+def positive_as_declared(case: MethodCase) -> Iterator[Fault]:
+    """A method that declares ``positive_only`` has no negative values: it is judged by positive effects alone."""
+    if not positive_only(case.method):
+        raise Unanswered("it does not declare positive_only")
+    if rows := (case.plain(BLOCK) < 0).flatten(1).any(dim=1).nonzero().flatten().tolist():
+        yield case.fault(
+            positive_as_declared, "returned negative values, although it declares positive_only", listed_samples(rows)
+        )
+
+
+def deterministic(case: MethodCase) -> Iterator[Fault]:
+    """The same question gets the same bits: a stored result replaces a new computation."""
+    if not same_bits(case.plain(BLOCK), case.answer(BLOCK)):
+        yield case.fault(deterministic, "answered the same question differently the second time")
+
+
+def rows_independent(case: MethodCase) -> Iterator[Fault]:
+    """A sample's attribution does not depend on its block: it is the same alone, in another order and with others."""
+    block = case.plain(BLOCK)
+    alone = torch.cat([case.answer([row]) for row in BLOCK])
+    other_block = case.answer([9, *reversed(BLOCK), 8, 10])[1:9].flip(0)
+    for context, result in (("alone", alone), ("in another block", other_block)):
+        if rows := differing_rows(block, result):
+            yield case.fault(rows_independent, f"answered differently for samples {context}", listed_samples(rows))
+
+
+def budget(case: MethodCase) -> Iterator[Fault]:
+    """1, 8 or 64 rows per model call give the same attribution: memory does not change results."""
+    case.plain(PAIR)
+    block, machines = case.budgets()
+    plain = case.plain(block)
+    for name, machine in machines.items():
+        if rows := differing_rows(plain, case.answer(block, machine)):
+            yield case.fault(budget, f"answered differently with {name}", listed_samples(rows))
+
+
+def model_untouched(case: MethodCase) -> Iterator[Fault]:
+    """The model keeps its hooks, modes, weights and attributes: the next method uses the same model."""
+    before = snapshot(case.site.setting.model)
+    case.plain(PAIR)
+    for name in changed_parts(before, snapshot(case.site.setting.model)):
+        yield case.fault(model_untouched, "left the model changed", name)
+
+
+def model_untouched_after_exception(case: MethodCase) -> Iterator[Fault]:
+    """The same after a call that fails half way: running out of memory must not affect later methods."""
+    case.plain(PAIR)
+    query = case.query(PAIR)
+    model = case.site.setting.model
+    fits = [lambda: case.query(PAIR)] if case.fits else []
+    for work in [lambda: case.method(query), *fits]:
+        for name, when in changes_after_failures(model, work):
+            yield case.fault(model_untouched_after_exception, f"left the model changed after {when}", name)
+
+
+def input_untouched(case: MethodCase) -> Iterator[Fault]:
+    """x, target, baseline and fitted tensors are unchanged: the metric judges the input that was explained."""
+    query = case.query(PAIR)
+    query = replace(query, baseline=query.baseline.clone())  # an expanded view cannot be written to
+    inputs = {"x": query.x, "target": query.target, "baseline": query.baseline, **query.fitted}
+    before = {name: tensor.clone() for name, tensor in inputs.items()}
+    _result_of(lambda: case.method(query))
+    for name, tensor in inputs.items():
+        if not same_bits(tensor, before[name]):
+            yield case.fault(input_untouched, f"changed {name}")
+        if tensor.requires_grad or tensor.grad is not None:
+            yield case.fault(input_untouched, f"left a gradient on {name}")
+
+
+def no_global_randomness(case: MethodCase) -> Iterator[Fault]:
+    """Global random streams are neither used nor advanced: a result depends on its question, not on what ran before."""
+    with reseeded(1):
+        before = streams()
+        first = case.plain(BLOCK)
+        moved = differences(before, streams())
+    with reseeded(2):
+        second = case.answer(BLOCK)
+    for name in moved:
+        yield case.fault(no_global_randomness, f"moved the global random stream of {name}")
+    if rows := differing_rows(first, second):
+        yield case.fault(no_global_randomness, "answered differently under another global seed", listed_samples(rows))
+
+
+def no_global_switches(case: MethodCase) -> Iterator[Fault]:
+    """Gradient mode, number format, threads and other switches of the process are unchanged."""
+    before = switches()
+    case.plain(PAIR)
+    for name in differences(before, switches()):
+        yield case.fault(no_global_switches, f"left a switch of the process changed: {name}")
+
+
+def answers_not_applicable(case: MethodCase) -> Iterator[Fault]:
+    """A method answers or raises NotApplicable with a reason, also without gradients; it raises nothing else."""
+    opaque = replace(case, site=case.site.opaque())
+    for model, variant in (("this model", case), ("a model without gradients", opaque)):
+        try:
+            variant.method(variant.query(PAIR))
+        except NotApplicable as error:
+            if not str(error).strip():
+                yield case.fault(answers_not_applicable, f"does not apply to {model} and gives no reason")
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            yield case.fault(answers_not_applicable, f"raised {text} at {model}, not NotApplicable")
+
+
+def _result_of(call: Callable[[], Any]) -> Any:
+    """What the call returns; raises Unanswered in place of errors other than NotApplicable."""
+    try:
+        return call()
+    except NotApplicable:
+        raise
+    except Exception as error:
+        raise Unanswered from error
+
+
+CONTRACTS = (
+    shape,
+    finite,
+    positive_as_declared,
+    deterministic,
+    rows_independent,
+    budget,
+    model_untouched,
+    model_untouched_after_exception,
+    input_untouched,
+    no_global_randomness,
+    no_global_switches,
+    answers_not_applicable,
+)

@@ -1,0 +1,106 @@
+"""A metric at a site, and the maps it judges there, set up for its contracts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from assay.artifacts.answer import make_trial
+from assay.check.contracts.fault import Fault, Unanswered
+from assay.check.instruments.sites import Site
+from assay.core.errors import NotApplicable
+from assay.core.evidence import Evidence, Score, mean_score
+from assay.core.machine import Machine
+from assay.core.query import Query
+from assay.core.question import Question
+from assay.core.rng import Draws, Stream
+from assay.core.trial import Scene, Trial, targets_for
+
+FEW = tuple(range(8))
+MANY = tuple(range(40))  # two blocks of 16 and a shorter one
+
+
+@dataclass(frozen=True, eq=False)
+class MetricCase:
+    """A metric at a site."""
+
+    target: str
+    metric: Any
+    site: Site
+
+    @property
+    def name(self) -> str:
+        return f"{self.target} at {self.site.name}"
+
+    def fresh(self) -> MetricCase:
+        return replace(self, site=self.site.fresh())
+
+    def fault(self, contract: Callable[..., object], message: str, witness: str = "") -> Fault:
+        return Fault(contract.__name__, self.name, message, witness)
+
+    def scene(self, rows: Sequence[int], machine: Machine = Machine()) -> Scene:
+        samples, setting = self.site.rows(rows), self.site.setting
+        question = Question().over(setting.question)
+        target = targets_for(setting, question, samples, machine)
+        return Scene(setting, samples, question, target, Stream("metric", self.target, self.site.name), machine)
+
+    def trial(self, rows: Sequence[int], machine: Machine = Machine()) -> Trial:
+        """A trial of random numbers, in the input's shape."""
+        scene = self.scene(rows, machine)
+        return self.trial_of(scene, noise(scene, scene.setting.features.entries))
+
+    def trial_of(self, scene: Scene, attribution: Tensor) -> Trial:
+        """A trial of this map with everything that the metric needs; ``scaled_difference`` stands for the method.
+
+        The method has the default budget: rounding in its answers is no fault of the metric.
+        """
+        query = replace(scene.ask(), stream=Stream("method", "check", self.site.name), machine=Machine())
+        return make_trial(self.metric, scaled_difference, query, scene, attribution)
+
+    def plain(self, rows: Sequence[int]) -> Evidence:
+        """The evidence that others are compared with; raises Unanswered in place of errors other than NotApplicable."""
+        try:
+            evidence: Evidence = self.metric(self.trial(rows))
+        except NotApplicable:
+            raise
+        except Exception as error:
+            raise Unanswered from error
+        return evidence
+
+    def judge(self, scene: Scene, attribution: Tensor) -> Evidence:
+        evidence: Evidence = self.metric(self.trial_of(scene, attribution))
+        return evidence
+
+    def reduce(self, evidence: Evidence) -> Score:
+        reduce: Callable[[Evidence], Score] = getattr(self.metric, "reduce", mean_score)
+        return reduce(evidence)
+
+    def reason(self) -> str:
+        """Why the metric does not apply at this site; empty if it does."""
+        case = self.fresh()
+        try:
+            case.metric(case.trial(FEW))
+        except NotApplicable as error:
+            return str(error)
+        return ""
+
+
+def scaled_difference(query: Query) -> Tensor:
+    """A method that applies to every model: the input minus the baseline, times the explained number."""
+    return (query.x - query.baseline) * query.score(query.x).view(-1, *[1] * (query.x.dim() - 1))
+
+
+def noise(scene: Scene, shape: Sequence[int]) -> Tensor:
+    """Standard normal numbers that depend only on the index of each sample."""
+    draws = Draws([("check", "noise", index) for index in scene.samples.indices])
+    return draws.normal(*shape).to(scene.samples.x)
+
+
+def uninformative_maps(scene: Scene) -> dict[str, Tensor]:
+    """Constant maps."""
+    like = noise(scene, scene.setting.features.shape)
+    return {"zeros": torch.zeros_like(like), "ones": torch.ones_like(like), "minus ones": -torch.ones_like(like)}

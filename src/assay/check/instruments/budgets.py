@@ -1,0 +1,53 @@
+"""Memory budgets that give a stated number of rows per model call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from assay.core.footprint import Footprint
+from assay.core.machine import Machine
+
+ROWS = (1, 8, 64)
+
+
+@dataclass
+class Meter:
+    """How many rows a model was called with, and whether in forward or in gradient passes."""
+
+    calls: list[int] = field(default_factory=list)  # rows of each call
+    kinds: set[str] = field(default_factory=set)  # "forward", "gradient"
+
+    @property
+    def rows(self) -> int:
+        return sum(self.calls)
+
+
+@contextmanager
+def metered(model: nn.Module) -> Iterator[Meter]:
+    """Count the rows of every call of a model."""
+    meter = Meter()
+
+    def record(_module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        meter.calls.append(len(inputs[0]))
+        meter.kinds.add("gradient" if torch.is_grad_enabled() else "forward")
+
+    handle = model.register_forward_pre_hook(record)
+    try:
+        yield meter
+    finally:
+        handle.remove()
+
+
+def budgets(footprint: Footprint, kinds: Iterable[str]) -> dict[str, Machine]:
+    """Machines for 1, 8 and 64 rows per call, of each kind of pass in use: gradient passes need more memory per row.
+
+    One budget serves one row of both kinds, since a call takes at least one row.
+    """
+    passes = {"forward": footprint.forward, "gradient": footprint.gradient}
+    larger = {f"{rows} rows a {kind} pass": Machine(memory=rows * passes[kind]) for kind in kinds for rows in ROWS[1:]}
+    return {f"{ROWS[0]} row a pass": Machine(memory=ROWS[0] * footprint.forward), **larger}

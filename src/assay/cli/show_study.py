@@ -1,0 +1,95 @@
+"""``assay show`` of a study: print what it runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from assay.catalogue.registry import card
+from assay.report.components import Component
+from assay.study.shipped import find, shipped_studies
+from assay.study.study import Entry, Faithfulness, Study
+
+
+def named_study(text: str) -> Study | None:
+    """The study of this name or path; None if the text can only name a component."""
+    key = text.removeprefix("studies/").removesuffix(".toml")
+    name = text.partition("(")[0]
+    if key in shipped_studies() or Path(text).suffix == ".toml" or ("/" in name and ":" not in name):
+        return find(text)
+    return None
+
+
+def show_study(study: Study, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({**study.to_json(), "kind": "studies", "blocks": _blocks(study)}, indent=2))
+    else:
+        _print(study)
+
+
+def _print(study: Study) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console()
+    console.print(f"[bold]{escape(study.name)}[/bold]  (study)\n")
+    console.print(study.title or "It has no title.", markup=False, highlight=False)
+    sizes = [f"{entry.samples} in blocks of {entry.block}" for entry in study.environments]
+    _print_entries(console, "environments", study.environments, ("samples", sizes))
+    _print_entries(console, "methods", study.methods, ("question", [_question_text(entry) for entry in study.methods]))
+    _print_entries(console, "metrics", study.metrics)
+    data = "" if study.data_seed is None else f"; the samples are those of seed {study.data_seed}"
+    console.print(f"\n[dim]seeds:[/dim] {', '.join(map(str, study.seeds))}{data}", highlight=False)
+    for test in study.faithfulness:
+        console.print(f"[dim]faithfulness test:[/dim] {escape(_test_text(test))}", highlight=False)
+    if any(entry.spec.foreign for entry in (*study.environments, *study.methods, *study.metrics)):
+        console.print("[dim]module:attr is not imported to be shown; 'assay show module:attr' does.[/dim]")
+    console.print(f"\n[bold]{_blocks(study):,} blocks of attributions[/bold]", highlight=False)
+
+
+def _test_text(test: Faithfulness) -> str:
+    """The floors of a test, and how it decides."""
+    floors = ", ".join(f"{check.metric} at least {check.floor:g}" for check in test.checks)
+    own_metrics = [f"{method} by {metric}" for method, metric in test.by]
+    required = [f"required of {', '.join(test.require)}"] if test.require else []
+    rule = ["by the value alone"] if test.rule == "point" else []
+    return "; ".join([floors, *own_metrics, *rule, *required, *(["strict"] if test.strict else [])])
+
+
+def _blocks(study: Study) -> int:
+    return sum(-(-environment.samples // environment.block) for environment, _, _ in study.series())
+
+
+def _question_text(entry: Entry) -> str:
+    text = ", ".join(f"{name} {value}" for name, value in entry.question.to_json().items() if value is not None)
+    return text or "as the environment asks"
+
+
+def _print_entries(console: Any, kind: str, entries: tuple[Entry, ...], more: tuple[str, list[str]] = ("", [])) -> None:
+    """A table of labels, of specs without defaults where they differ from the label, and of one extra column."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    heads = [kind[:-1], "spec", more[0], "only on"]
+    specs = [_short(kind, entry) for entry in entries]
+    columns = [
+        [entry.label for entry in entries],
+        ["" if spec == entry.label else spec for entry, spec in zip(entries, specs, strict=True)],
+        more[1],
+        [", ".join(entry.only) for entry in entries],
+    ]
+    used_columns = [(head, column) for head, column in zip(heads, columns, strict=True) if any(column)]
+    table = Table(title=kind, title_justify="left", box=None)
+    for head, _ in used_columns:
+        table.add_column(head, overflow="fold")
+    for row in zip(*(column for _, column in used_columns), strict=True):
+        table.add_row(*map(escape, row))
+    console.print()
+    console.print(table)
+
+
+def _short(kind: str, entry: Entry) -> str:
+    return Component(kind, 0, entry.label, entry.spec, card(kind, entry.spec.name).to_json(), {}).short_spec

@@ -1,0 +1,89 @@
+"""Gradient methods for models without gradients: central differences in place of gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from assay.core.errors import NotApplicable, SpecError
+from assay.core.protocols import Fitted, Method, positive_only
+from assay.core.query import Query
+from assay.kit.differences import Differenced
+from assay.methods.gradient import Gradient
+
+ROWS = 64  # reference rows on which zeros are counted
+
+
+@dataclass(frozen=True)
+class ByDifferences:
+    """Another method, asked about the same model with differences of its outputs in place of its gradients (ours).
+
+    The slope in column j is ``(f(x + h) - f(x - h)) / (2 h)``; h is ``step`` times the standard deviation of j over the
+    reference rows (1 where j is constant). So methods that need gradients answer about forests, boosted trees and any
+    callable. The readout after the model keeps its exact gradient. Layers of the model are hidden: methods that read
+    these do not apply.
+
+    Trees are constant between thresholds. The share of differences that are 0, over some reference rows, is noted; with
+    more than ``zeros``, the method does not apply. Columns that the model does not read count, too, although 0 is right
+    for them: allow more zeros if it reads few. Every gradient takes two model rows for each column.
+    """
+
+    of: Method = Gradient()  # the inner method
+    step: float = 0.5  # in standard deviations of the column over the reference rows
+    zeros: float = 0.5  # largest share of differences that may be 0
+
+    def __post_init__(self) -> None:
+        if not self.step > 0 or not 0 <= self.zeros <= 1:
+            raise SpecError(
+                f"by_differences: step={self.step:g}, zeros={self.zeros:g} is not possible. Choose a positive step, "
+                "and for zeros a share from 0 to 1."
+            )
+
+    @property
+    def positive_only(self) -> bool:
+        """As the inner method."""
+        return positive_only(self.of)
+
+    @property
+    def promised(self) -> Callable[[Query], Tensor]:
+        """The inner method's; absent if it has none."""
+        inner: Callable[[Query], Tensor] = self.of.promised  # type: ignore[attr-defined]
+        return lambda query: inner(self._differenced(query, query.fitted["deviation"]))
+
+    def fit(self, query: Query) -> dict[str, Tensor]:
+        if query.setting.kind != "table":  # images have many entries, each with little effect
+            raise NotApplicable(f"needs a table, and this is {query.setting.kind} data")
+        deviation = _deviation(query.x)
+        differenced = self._differenced(query, deviation)
+        zeros = self._share_of_zeros(differenced)
+        inner = cast(Fitted, self.of).fit(differenced) if hasattr(self.of, "fit") else {}
+        return {**inner, "deviation": deviation, "zeros": zeros}
+
+    def __call__(self, query: Query) -> Tensor:
+        query.note(f"{float(query.fitted['zeros']):.0%} of differences are 0 on reference rows")
+        return self.of(self._differenced(query, query.fitted["deviation"]))
+
+    def _differenced(self, query: Query, deviation: Tensor) -> Query:
+        model = Differenced(query.setting.model, self.step * deviation, query.machine)
+        return replace(query, setting=replace(query.setting, model=model, differentiable=True, hints={}))
+
+    def _share_of_zeros(self, query: Query) -> Tensor:
+        count = len(query.x)
+        some = query.about(torch.arange(count)[:: -(-count // ROWS)])
+        zeros = (some.gradient(some.x) == 0).double().mean()
+        if zeros > self.zeros:
+            raise NotApplicable(
+                f"needs a model that changes within {self.step:g} standard deviations ('step'), and {float(zeros):.0%} "
+                f"of its differences on reference rows are 0, more than {self.zeros:.0%} ('zeros')"
+            )
+        return zeros
+
+
+def _deviation(x: Tensor) -> Tensor:
+    """The standard deviation of every column; 1 where it is constant."""
+    varies = (x != x[0]).any(dim=0)
+    return x.double().std(dim=0, correction=0).where(varies, 1.0).to(x.dtype)

@@ -1,0 +1,140 @@
+"""What a gallery shows: some samples of each environment, their truth, and all methods' attributions of them."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.core.errors import StoreError
+from assay.core.records import Record
+from assay.report.loaded_run import LoadedRun, Series
+from assay.report.text import listed
+from assay.store.arrays import Array
+
+FEATURES = 24  # how many features of a table are shown
+
+
+@dataclass(frozen=True, eq=False)
+class GallerySamples:
+    """The samples of one environment that the study's gallery asks for, of its first seed."""
+
+    environment: str
+    kind: str = ""  # image, table, tokens
+    names: tuple[str, ...] = ()  # of a table's features
+    classes: tuple[str, ...] = ()  # one per sample; empty where the model does not classify
+    x: Array | None = None  # (n, *entries)
+    truth: Array | None = None  # (n, *features)
+    maps: Mapping[str, Array | str] | None = None  # by method: (n, *features), or why there is none
+    reason: str = ""  # why there is nothing to show
+    indices: tuple[int, ...] = ()  # which samples these are
+    mistakes: tuple[str, ...] = ()  # the class that the model predicts for each sample; empty where that is right
+    informative: frozenset[int] | None = None  # features that may have an effect; None: not known
+
+    def name(self, feature: int) -> str:
+        return self.names[feature] if feature < len(self.names) else str(feature)
+
+    def title(self, position: int) -> str:
+        """Which sample it is, of which class, and whether the model takes it for another."""
+        parts = [f"sample {self.indices[position]}", *self.classes[position : position + 1]]
+        mistake = self.mistakes[position] if self.mistakes else ""
+        return ", ".join([*parts, *([f"misclassified as {mistake}"] if mistake else [])])
+
+    @property
+    def ranked(self) -> bool:
+        """Whether bars are drawn largest first, with features that count apart from noise."""
+        return self.kind == "table" and self.truth is not None and self.informative is not None
+
+    def __len__(self) -> int:
+        return 0 if self.x is None else len(self.x)
+
+
+def gallery_samples(loaded: LoadedRun) -> tuple[GallerySamples, ...]:
+    """The samples of each environment in the run's gallery."""
+    return tuple(_load_samples(loaded, entry["environment"], entry["key"]) for entry in loaded.run.data["gallery"])
+
+
+def _load_samples(loaded: LoadedRun, environment: str, key: str) -> GallerySamples:
+    record = loaded.records.get(key)
+    if record is None or record.status != "ok":
+        return GallerySamples(environment, reason=record.reason if record else "the samples are not in the store")
+    try:
+        arrays = loaded.store.load(record)
+    except StoreError as error:
+        return GallerySamples(environment, reason=str(error))
+    first_seed = loaded.study["seeds"][0]
+    gallery_series = [series for series in loaded.series(environment) if series["seed"] == first_seed]
+    stored = record.data.get("indices", list(range(len(arrays["x"]))))  # older records: the first ones
+    evaluated = min([max(stored) + 1, *(series["samples"] for series in gallery_series)])
+    indices = tuple(index for index in stored if index < evaluated)
+    if not indices:
+        asked = listed([str(index) for index in stored])
+        return GallerySamples(environment, reason=f"the gallery asks for {asked}, and {evaluated} were evaluated")
+    chosen, informative = [stored.index(index) for index in indices], record.data.get("informative")
+    part = {name: array[chosen] for name, array in arrays.items()}
+    return GallerySamples(
+        environment,
+        record.data["kind"],
+        tuple(record.data["names"]),
+        _classes(part["label"], record.data["classes"]),
+        part["x"],
+        part.get("effect"),
+        {series["method"]: _load_maps(loaded, series, indices, record) for series in gallery_series},
+        indices=indices,
+        mistakes=_mistakes(part, record.data["classes"]),
+        informative=None if informative is None else frozenset(informative),
+    )
+
+
+def largest_features(weight: Array) -> list[int]:
+    """The indices of the features to show, ascending: all, or the ``FEATURES`` of largest absolute weight."""
+    largest = np.argsort(-np.abs(weight), kind="stable")[:FEATURES]
+    return sorted(int(index) for index in largest)
+
+
+def _classes(labels: Array, names: list[str]) -> tuple[str, ...]:
+    return tuple(str(names[int(label)]) for label in labels) if names else ()
+
+
+def _mistakes(arrays: Mapping[str, Array], names: list[str]) -> tuple[str, ...]:
+    """Per sample the predicted class where it is not the label; empty where the model does not classify."""
+    label, predicted = arrays["label"], arrays.get("predicted")
+    if predicted is None:
+        return ()
+    texts = [str(names[int(index)]) if names else f"class {int(index)}" for index in predicted]
+    return tuple("" if right else text for text, right in zip(texts, label == predicted, strict=True))
+
+
+def _load_maps(loaded: LoadedRun, series: Series, indices: Sequence[int], samples: Record) -> Array | str:
+    starts = [block["start"] for block in series["blocks"]]
+    number_of = {index: bisect(starts, index) - 1 for index in indices}
+    attributions: dict[int, Array] = {}  # by the number of their block
+    for number in sorted(set(number_of.values())):
+        trial = loaded.records.get(series["blocks"][number]["trial"])
+        if trial is None or trial.status != "ok":
+            return f"{trial.status}: {trial.reason}" if trial else "was not computed"
+        try:
+            attributions[number] = loaded.store.load(trial)["attribution"]
+        except StoreError as error:
+            return str(error)
+    rows = [attributions[number][index - starts[number]] for index, number in number_of.items()]
+    return per_feature(np.stack(rows), samples.data)
+
+
+def per_feature(attribution: Array, facts: Mapping[str, Any]) -> Array:
+    """Summed over the entries of each feature (the channels of a pixel, a one-hot block), as metrics read it."""
+    entries, features = tuple(facts["entries"]), tuple(facts["features"])
+    values = np.asarray(attribution, dtype=np.float64)
+    if values.shape[1:] != entries:
+        return values.reshape(len(values), *features)
+    if facts["kind"] == "image":
+        return np.asarray(values.sum(axis=1))
+    if facts["kind"] == "tokens":
+        return np.asarray(values.sum(axis=-1))
+    groups = np.asarray(facts["groups"])
+    if len(groups) < features[0]:  # every feature has an entry
+        raise StoreError(f"{features[0]} features are stated, and {len(groups)} entries")
+    return np.stack([values[:, groups == feature].sum(axis=1) for feature in range(features[0])], axis=1)

@@ -1,0 +1,35 @@
+"""What a store no longer needs: arrays that no record names, files of killed writers, and damaged arrays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.core.errors import StoreError
+from assay.store.arrays import SUFFIX
+from assay.store.files import Step, is_waste, no_step
+from assay.store.running import SILENCE, running_runs
+from assay.store.store import Store
+
+
+def find_garbage(store: Store, patience: float = SILENCE, step: Step = no_step) -> dict[Path, int]:
+    """Files that can be removed, with their bytes. StoreError while a run writes into the store: what it has saved may
+    not be named yet.
+
+    Files are listed before records are read: an array of a run that begins meanwhile is not in the list. Of two answers
+    to a key, the arrays of the one that counts are kept.
+    """
+    if running := running_runs(store.root, patience, step):
+        names = "; ".join(run.name for run in running)
+        raise StoreError(f"a run ({names}) is writing into {store.root}: collect garbage when it has ended")
+    files = [path for path in store.arrays.root.glob("??/*") if path.is_file()]
+    folders = (store.root, store.root / "logs", store.root / "running")
+    files += [path for folder in folders for path in folder.glob("*") if is_waste(path) and path.is_file()]
+    store.refresh()
+    named = {f"{digest}{SUFFIX}" for digest in store.array_digests()}
+    return {path: path.stat().st_size for path in files if path.name not in named}
+
+
+def remove(files: dict[Path, int], step: Step = no_step) -> None:
+    for number, path in enumerate(files):
+        step(number, len(files))
+        path.unlink(missing_ok=True)

@@ -1,0 +1,19 @@
+"""The audit of installed packages finds what is not pinned, pinned to another version, or missing."""
+
+from audit import needed, pinned, problems
+
+PINS = pinned("numpy==2.3.5\ntorch==2.13.0\nImage_IO==1.0\n")
+
+
+def test_what_is_pinned_is_fine_whatever_its_build():
+    installed = {"numpy": "2.3.5", "torch": "2.13.0+cpu", "image-io": "1.0"}
+    assert not list(problems(installed, PINS, {"numpy"}))
+
+
+def test_what_is_not_is_named():
+    found = list(problems({"numpy": "2.4.0", "stranger": "1.0"}, PINS, {"torch"}))
+    assert [line.split()[0] for line in found] == ["numpy", "stranger", "torch"]
+
+
+def test_what_a_package_needs_is_followed_to_the_end():
+    assert {"torch", "numpy", "pytest", "msgpack", "tornado"} <= needed("assay-xai")  # the last two through Dask

@@ -1,0 +1,51 @@
+"""Two runs of one study write to one store at the same time; stores of two machines are merged."""
+
+from itertools import count
+
+from assay.store.store import Store
+from torture.arena import answers, ended, kill, wait_for_records
+from torture.tally import Tally
+
+
+def concurrent(arena, draws, times):
+    """In every second store one of the two is killed on the way, and the other one goes on."""
+    tally = Tally("two runs at a time into one store")
+    for number in range(times):
+        store = f"concurrent-{number}"
+        one, other = (arena.start(store, "--workers", "1") for _ in range(2))
+        killed = number % 2 == 1 and wait_for_records(arena.root(store), one, draws.randint(1, 24)) and kill(one)
+        seen = answers(arena.root(store)) if killed else ()
+        codes = [ended(process) for process in (one, other)]
+        if codes[killed:] != [0, 0][killed:]:
+            tally.problems.append(f"exit codes {codes}: {other.errors.read_text()[-500:]}")
+        tally.struck(arena)
+        tally.compare(arena, arena.root(store), seen)
+    return tally
+
+
+def merged(arena, draws, times):
+    """One half of the seeds in one store, the rest in another; merged in either order, by two steps or one."""
+    tally = Tally("halves of a study in two stores, merged")
+    names = (f"merged-{number}" for number in count())
+    for turn in range(times):
+        halves = [next(names), next(names)]
+        for seed, half in enumerate(halves):
+            ended(arena.start(half, "--workers", "0", "--seeds", str(seed)))
+        if draws.random() < 0.5:
+            halves.reverse()
+        target, source = (Store.open(arena.root(half)) for half in halves)
+        tally.problems += target.merge(source) + (target.merge(source) if turn % 2 else [])
+        seen = set(answers(target.root)) | set(answers(source.root))
+        target.close()
+        source.close()
+        arena.finish(halves[0])
+        tally.struck(arena)
+        tally.compare(arena, arena.root(halves[0]), seen, _reference(arena))
+    return tally
+
+
+def _reference(arena):
+    """One store that ran either seed, then both."""
+    for options in (["--seeds", "0"], ["--seeds", "1"], []):
+        ended(arena.start("merged-reference", "--workers", "0", *options))
+    return arena.dump(arena.root("merged-reference"))
