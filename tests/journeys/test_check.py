@@ -16,9 +16,11 @@ def test_a_method_of_ours_keeps_every_contract_and_says_where_it_does_not_apply(
     done = check("gradient", "--json")
     certificate = json.loads(done.stdout)
     assert (done.returncode, certificate["kind"], certificate["passed"]) == (0, "methods", True)
-    assert [place["reason"] for place in certificate["places"] if place["reason"]] == [
-        "needs gradients, and this model has none"
-    ]
+    reason = "needs gradients, and this model has none"
+    assert {place["place"]: place["reason"] for place in certificate["places"] if place["reason"]} == {
+        "gradient at tabular_rule(model='forest')": reason,
+        "gradient at tabular_rule(model='boosted')": reason,
+    }
 
 
 def test_the_contract_that_a_foreign_method_breaks_is_printed():
