@@ -36,7 +36,7 @@ def test_a_metric_prefers_the_truth_where_the_canvas_is_neutral(spec: str) -> No
 def test_where_metrics_that_ask_the_model_are_held_to_their_direction() -> None:
     scenes = {place: metric_case("insertion", place).scene(MANY) for place in SITES}
     loud = [place for place, scene in scenes.items() if not canvas_is_neutral(scene)]
-    assert loud == ["color_count", "cifar", "in_domain", "public_table"]  # black, or a row of zeros, is off-colour there
+    assert loud == ["color_count", "cifar", "in_domain", "public_table"]  # black, or zeros, are off-colour there
     known = {place: scene for place, scene in scenes.items() if scene.samples.truth is not None}
     mute = [place for place, scene in known.items() if not answer_follows_truth(scene)]
     assert mute == ["pixel_modulo", "tabular_rule(model='forest')"]  # wraps around; five trees are coarse
