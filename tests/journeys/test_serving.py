@@ -118,6 +118,16 @@ def test_answers_are_plain_tensors_also_in_inference_mode():
     assert not any(tensor.requires_grad or tensor.is_inference() for tensor in found)
 
 
+def test_a_row_with_nan_has_no_attribution_and_the_others_keep_theirs():
+    explainer = AgopExplainer.fit(mlp(), ROWS)
+    spoilt = BATCH.clone()
+    spoilt[2, 1] = torch.nan
+    attributions = explainer(spoilt)[1]
+    assert attributions[2].isnan().all()
+    rest = [index for index in range(len(BATCH)) if index != 2]
+    assert_close(attributions[rest], explainer(BATCH)[1][rest], rtol=0, atol=1e-6)
+
+
 def test_threads_may_share_an_explainer():
     explainer = AgopExplainer.fit(mlp(), ROWS)
     batches = [data(7, 6, seed=seed) for seed in range(16)]

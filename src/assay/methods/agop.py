@@ -85,13 +85,13 @@ class Agop:
 
 
 def weighted(gradient: Tensor, x: Tensor, fitted: Mapping[str, Tensor]) -> Tensor:
-    """The attribution of ``x`` from its gradient and from what ``fit`` returned, in the shape of ``x``."""
+    """The attribution of ``x`` from its gradient and from what ``fit`` returned, in the shape of ``x``; NaN stays NaN."""
     slopes = gradient.flatten(1).double()
     factor = fitted.get("factor")
     product = slopes * fitted["diagonal"] if factor is None else slopes @ factor @ factor.T
     weight = (product * (x.flatten(1) - fitted["mean"])).abs()
     total = weight.sum(dim=1, keepdim=True)
-    return torch.where(total > 0, weight / total, 0).to(x.dtype).reshape(x.shape)
+    return torch.where(total == 0, 0, weight / total).to(x.dtype).reshape(x.shape)
 
 
 def _gradients(query: Query) -> Iterator[Tensor]:
