@@ -160,23 +160,19 @@ def piped(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def table(name: str, environment: str, metrics: Sequence[str], letters: bool = True) -> Iterator[str]:
-    """Mean and standard deviation over seeds, and the letters of groups that cannot be separated."""
+def table(name: str, environment: str, metrics: Sequence[str]) -> Iterator[str]:
+    """Mean and standard deviation over seeds."""
     board = boards(name)[environment]
     yield piped("method", *metrics)
     yield piped("---", *("---:" for _ in metrics))
     for method in board["methods"]:
-        yield piped(method, *(_value(board, method, metric, letters) for metric in metrics))
+        yield piped(method, *(_value(cell(board, method, metric)) for metric in metrics))
 
 
-def _value(board: Json, method: str, metric: str, letters: bool) -> str:
-    found = cell(board, method, metric)
+def _value(found: Cell) -> str:
     if found.get("value") is None:
-        return "skipped" if found["status"] == "skipped" else found["status"] if found["status"] != "ok" else "undefined"
-    spread = f" ± {found['deviation']:.3f}" if found.get("deviation") else ""
-    groups = board["comparisons"].get(metric, {}).get("groups", [])
-    marks = "".join(chr(97 + index) for index, group in enumerate(groups) if method in group)
-    return f"{found['value']:.3f}{spread}" + (f" {marks}" if letters and len(groups) > 1 else "")
+        return "undefined" if found["status"] == "ok" else str(found["status"])
+    return f"{found['value']:.3f}" + (f" ± {found['deviation']:.3f}" if found.get("deviation") else "")
 
 
 def _durations() -> Iterator[str]:
@@ -184,7 +180,9 @@ def _durations() -> Iterator[str]:
     yield piped("---", "---:", "---", "---")
     for name in STUDIES:
         summary = kept(name)
-        yield piped(f"`{summary['command']}`", f"{summary['seconds'] / 60:.1f}", summary["commit"], summary["digest"][:12])
+        yield piped(
+            f"`{summary['command']}`", f"{summary['seconds'] / 60:.1f}", summary["commit"], summary["digest"][:12]
+        )
 
 
 def _accuracy() -> Iterator[str]:
@@ -206,14 +204,6 @@ def _accuracy() -> Iterator[str]:
 PART_1 = ("Spearman", "top-k", "precision at support", "noise mass", "noise mass, by column")
 
 
-def _synthetic() -> Iterator[str]:
-    for task in TASKS:
-        yield f"**{task}**"
-        yield ""
-        yield from table("agop/synthetic", task, PART_1)
-        yield ""
-
-
 def _significance() -> Iterator[str]:
     """How many of the pairs survive Holm's correction, and AGOP-IxG's own."""
     yield piped("task", "metric", "pairs separated", "AGOP-IxG is separated from", "groups, best first")
@@ -223,7 +213,9 @@ def _significance() -> Iterator[str]:
             found = board["comparisons"][metric]
             rivals = [_other(pair) for pair in found["separated"] if "AGOP-IxG" in (pair["left"], pair["right"])]
             groups = "; ".join(", ".join(group) for group in found["groups"])
-            yield piped(task, metric, f"{len(found['separated'])} of {found['pairs']}", ", ".join(rivals) or "none", groups)
+            yield piped(
+                task, metric, f"{len(found['separated'])} of {found['pairs']}", ", ".join(rivals) or "none", groups
+            )
 
 
 def _other(pair: Json) -> str:
@@ -243,12 +235,12 @@ def _three(board: Json, metric: str) -> str:
     return " / ".join(f"{cell(board, method, metric)['value']:.3f}" for method in ("AGOP-IxG", "DeepSHAP", "LIME"))
 
 
-def _boards_of(name: str, metrics: Sequence[str], letters: bool = True) -> Callable[[], Iterator[str]]:
+def _boards_of(name: str, metrics: Sequence[str]) -> Callable[[], Iterator[str]]:
     def write() -> Iterator[str]:
         for environment in boards(name):
             yield f"**{environment}**"
             yield ""
-            yield from table(name, environment, metrics, letters)
+            yield from table(name, environment, metrics)
             yield ""
 
     return write
@@ -261,7 +253,9 @@ def _claims() -> Iterator[str]:
     synthetic, confidence = boards("agop/synthetic"), boards("agop/confidence")
     for task, paper in zip(TASKS, (0.921, 0.851, 0.840), strict=True):
         found = [cell(confidence[task], "IxG", name)["value"] for name in ("test accuracy", "training accuracy")]
-        yield piped(f"B01 {task}", "confidence: accuracy", f"test {found[0]:.3f} (paper {paper}), training {found[1]:.3f}")
+        yield piped(
+            f"B01 {task}", "confidence: accuracy", f"test {found[0]:.3f} (paper {paper}), training {found[1]:.3f}"
+        )
     for task in TASKS:
         for rival in RIVALS:
             difference = paired(synthetic[task], "AGOP-IxG", rival, "Spearman")
@@ -279,18 +273,26 @@ def _claims() -> Iterator[str]:
         lime, linear = (cell(board, "LIME", "Spearman")["value"] for board in (synthetic[task], synthetic["linear"]))
         others = [cell(synthetic[task], method, "Spearman")["value"] for method in ("AGOP-IxG", *RIVALS[:3])]
         place = 1 + sum(other > lime for other in others)
-        yield piped(f"B05 {task}", "synthetic: Spearman of LIME", f"{lime:.3f}, place {place} of 5; linear {linear:.3f}")
+        yield piped(
+            f"B05 {task}", "synthetic: Spearman of LIME", f"{lime:.3f}, place {place} of 5; linear {linear:.3f}"
+        )
     for task in TASKS:
         for name in ("confidence", "confidence, wrong"):
             yield piped(f"B08 {task}", f"confidence: {name}", f"{cell(confidence[task], 'IxG', name)['value']:.3f}")
     for task in TASKS:
         orders = seeds_ranked_alike(synthetic[task], "Spearman", ("AGOP-IxG", *RIVALS))
-        yield piped(f"B12 {task}", "synthetic: Spearman, order of five methods", f"{orders[0]} orders in {orders[1]} seeds")
+        yield piped(
+            f"B12 {task}", "synthetic: Spearman, order of five methods", f"{orders[0]} orders in {orders[1]} seeds"
+        )
     for task in TASKS:
         found = [cell(confidence[task], "IxG", name)["value"] for name in ("accuracy of the rule", "test accuracy")]
-        yield piped(f"B13 {task}", "confidence: accuracy of the rule minus test accuracy", f"{found[0] - found[1]:+.3f}")
+        yield piped(
+            f"B13 {task}", "confidence: accuracy of the rule minus test accuracy", f"{found[0] - found[1]:+.3f}"
+        )
     for task in TASKS:
-        yield piped(f"B14 {task}", "synthetic: completeness gap of IG", f"{synthetic[task]['methods']['IG']['gap']:.2%}")
+        yield piped(
+            f"B14 {task}", "synthetic: completeness gap of IG", f"{synthetic[task]['methods']['IG']['gap']:.2%}"
+        )
 
 
 def _serving() -> Iterator[str]:
@@ -304,15 +306,15 @@ def _serving() -> Iterator[str]:
 TABLES: Mapping[str, Callable[[], Iterator[str]]] = {
     "durations": _durations,
     "accuracy": _accuracy,
-    "synthetic": _synthetic,
+    "synthetic": _boards_of("agop/synthetic", PART_1),
     "claims": _claims,
     "serving": _serving,
     "significance": _significance,
     "forms": _forms,
-    "ablations": _boards_of("agop/ablations", PART_1, letters=False),
-    "models": _boards_of("agop/models", ("Spearman", "precision at support", "noise mass", "test accuracy"), letters=False),
-    "correlated": _boards_of("agop/correlated", ("Spearman", "Spearman, signed", "top 5"), letters=False),
-    "roar": _boards_of("agop/roar_adult", ("ROAR, accuracy", "ROAR, balanced accuracy", "ROAR, AUROC"), letters=False),
+    "ablations": _boards_of("agop/ablations", PART_1),
+    "models": _boards_of("agop/models", ("Spearman", "precision at support", "noise mass", "test accuracy")),
+    "correlated": _boards_of("agop/correlated", ("Spearman", "Spearman, signed", "top 5")),
+    "roar": _boards_of("agop/roar_adult", ("ROAR, accuracy", "ROAR, balanced accuracy", "ROAR, AUROC")),
 }
 
 
