@@ -1,7 +1,7 @@
 """Runs the studies of docs/experiments.md, keeps their results in docs/results, and writes the page's tables.
 
     python docs/make_experiments.py                               writes the tables from the results that are kept
-    python docs/make_experiments.py --run agop/synthetic          runs a study first (no name: all), and keeps its result
+    python docs/make_experiments.py --run agop/synthetic          runs a study (no name: all) and keeps its result
     python docs/make_experiments.py --keep agop/synthetic STORE   keeps the result of a run that is complete
 
 A table stands between ``<!-- name -->`` and ``<!-- end -->``. A test compares the page with the kept results.
@@ -251,6 +251,7 @@ def _claims() -> Iterator[str]:
     yield piped("claim", "study and column", "number")
     yield piped("---", "---", "---")
     synthetic, confidence = boards("agop/synthetic"), boards("agop/confidence")
+    twenty = boards("agop/significance")
     for task, paper in zip(TASKS, (0.921, 0.851, 0.840), strict=True):
         found = [cell(confidence[task], "IxG", name)["value"] for name in ("test accuracy", "training accuracy")]
         yield piped(
@@ -258,31 +259,31 @@ def _claims() -> Iterator[str]:
         )
     for task in TASKS:
         for rival in RIVALS:
-            difference = paired(synthetic[task], "AGOP-IxG", rival, "Spearman")
-            yield piped(f"B02 {task}", f"synthetic: Spearman, AGOP-IxG minus {rival}", difference)
+            difference = paired(twenty[task], "AGOP-IxG", rival, "Spearman")
+            yield piped(f"B02 {task}", f"significance: Spearman, AGOP-IxG minus {rival}", difference)
     for task in TASKS:
         for metric in ("noise mass", "noise mass, by column"):
-            lowest = min(RIVALS, key=lambda rival, metric=metric: cell(synthetic[task], rival, metric)["value"])
-            difference = paired(synthetic[task], "AGOP-IxG", lowest, metric)
-            yield piped(f"B03 {task}", f"synthetic: {metric}, AGOP-IxG minus {lowest}, the lowest rival", difference)
+            lowest = min(RIVALS, key=lambda rival, metric=metric: cell(twenty[task], rival, metric)["value"])
+            difference = paired(twenty[task], "AGOP-IxG", lowest, metric)
+            yield piped(f"B03 {task}", f"significance: {metric}, AGOP-IxG minus {lowest}, the lowest rival", difference)
     for task, rival in zip(TASKS, ("LIME", "DeepSHAP", "DeepSHAP"), strict=True):
         for metric in ("top-k", "precision at support"):
-            difference = paired(synthetic[task], "AGOP-IxG", rival, metric)
-            yield piped(f"B04 {task}", f"synthetic: {metric}, AGOP-IxG minus {rival}", difference)
+            difference = paired(twenty[task], "AGOP-IxG", rival, metric)
+            yield piped(f"B04 {task}", f"significance: {metric}, AGOP-IxG minus {rival}", difference)
     for task in TASKS[1:]:
-        lime, linear = (cell(board, "LIME", "Spearman")["value"] for board in (synthetic[task], synthetic["linear"]))
-        others = [cell(synthetic[task], method, "Spearman")["value"] for method in ("AGOP-IxG", *RIVALS[:3])]
+        lime, linear = (cell(board, "LIME", "Spearman")["value"] for board in (twenty[task], twenty["linear"]))
+        others = [cell(twenty[task], method, "Spearman")["value"] for method in ("AGOP-IxG", *RIVALS[:3])]
         place = 1 + sum(other > lime for other in others)
         yield piped(
-            f"B05 {task}", "synthetic: Spearman of LIME", f"{lime:.3f}, place {place} of 5; linear {linear:.3f}"
+            f"B05 {task}", "significance: Spearman of LIME", f"{lime:.3f}, place {place} of 5; linear {linear:.3f}"
         )
     for task in TASKS:
         for name in ("confidence", "confidence, wrong"):
             yield piped(f"B08 {task}", f"confidence: {name}", f"{cell(confidence[task], 'IxG', name)['value']:.3f}")
     for task in TASKS:
-        orders = seeds_ranked_alike(synthetic[task], "Spearman", ("AGOP-IxG", *RIVALS))
+        orders = seeds_ranked_alike(twenty[task], "Spearman", ("AGOP-IxG", *RIVALS))
         yield piped(
-            f"B12 {task}", "synthetic: Spearman, order of five methods", f"{orders[0]} orders in {orders[1]} seeds"
+            f"B12 {task}", "significance: Spearman, order of five methods", f"{orders[0]} orders in {orders[1]} seeds"
         )
     for task in TASKS:
         found = [cell(confidence[task], "IxG", name)["value"] for name in ("accuracy of the rule", "test accuracy")]
