@@ -67,14 +67,23 @@ class Shape:
         return [" ".join(f"{point.x},{point.y}" for point in piece) for piece in self.pieces]
 
     @property
+    def _interval_runs(self) -> list[list[Point]]:
+        """Neighbouring points that have intervals."""
+        return [list(run) for piece in self.pieces for known, run in groupby(piece, _has_interval) if known]
+
+    @property
+    def whiskers(self) -> list[Point]:
+        """Points whose interval is in no band, because their neighbours have none."""
+        return [run[0] for run in self._interval_runs if len(run) == 1]
+
+    @property
     def bands(self) -> list[str]:
-        """Polygons around neighbouring points that have intervals."""
-        runs = [list(run) for piece in self.pieces for known, run in groupby(piece, _has_interval) if known]
+        """Polygons around the intervals of neighbouring points."""
         return [
             " ".join(
                 [f"{point.x},{point.low}" for point in run] + [f"{point.x},{point.high}" for point in reversed(run)]
             )
-            for run in runs
+            for run in self._interval_runs
             if len(run) > 1
         ]
 
@@ -149,12 +158,12 @@ def _chart(
 ) -> SweepChart:
     ends = scale(cell for line in table.lines for cell in line.cells) or Axis(0, 1, 0, 1)
     y_axis = Axis(ends.low, ends.high, HEIGHT - BOTTOM, TOP)
-    drawn = [(line, tuple(_pieces(line, axis, y_axis))) for line in table.lines]
-    shapes = tuple(_shapes([(line, pieces) for line, pieces in drawn if pieces], stroke_of))
+    drawn = [(line, tuple(pieces_of(line, axis, y_axis))) for line in table.lines]
+    shapes = tuple(shapes_of([(line, pieces) for line, pieces in drawn if pieces], stroke_of))
     return SweepChart(title, axis, y_axis, sweep.label, table.metric, shapes, tuple(table.gaps(sweep.texts)))
 
 
-def _pieces(line: SweepLine, axis: ValueAxis, y_axis: Axis) -> Iterator[tuple[Point, ...]]:
+def pieces_of(line: SweepLine, axis: ValueAxis, y_axis: Axis) -> Iterator[tuple[Point, ...]]:
     """Runs of neighbouring values, from left to right, that have a score. A level line reaches from side to side."""
     if line.level:
         ends = [_point(line.cells[0], x, "", y_axis) for x in (axis.start, axis.stop)]
@@ -174,7 +183,7 @@ def _point(cell: Cell, x: float, text: str, y_axis: Axis) -> Point | None:
     return Point(x, y_axis(cell.value), low, high, f"{text}: {cell.value:.3g}")
 
 
-def _shapes(
+def shapes_of(
     drawn: Sequence[tuple[SweepLine, tuple[tuple[Point, ...], ...]]], stroke_of: Mapping[str, Stroke]
 ) -> Iterator[Shape]:
     """Lines that coincide on every pixel become one."""

@@ -79,7 +79,8 @@ class _Reader:
     def study(self, name: str) -> Study:
         allowed = (*_SINGLE_KEYS, *_LIST_KEYS, "faithfulness", "sweep")
         unknown = [key for key in self.table if key not in allowed]
-        self.problems += [f"unknown key '{key}'.{suggest(key, (*allowed, 'full'))}" for key in unknown[:MOST_ITEMS]]
+        keys = (*allowed, *(["full"] if "full" not in self.table else []))
+        self.problems += [f"unknown key '{key}'.{suggest(key, keys)}" for key in unknown[:MOST_ITEMS]]
         samples, block = self.integer("samples", SAMPLES), self.integer("block", BLOCK, most=LARGEST_BLOCK)
         common_question = self.question(self.table.get("question", {}), "question")
         lists = {kind: tuple(self.entries(kind, samples, block, common_question)) for kind in _LIST_KEYS}
