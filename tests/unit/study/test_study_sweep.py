@@ -132,6 +132,6 @@ def test_a_varied_method_is_required_by_the_label_of_a_copy():
 
 def test_a_shipped_curve_varies_a_parameter_of_the_token_network():
     swept = find("attributionlab/curve_tokens")
-    shares = [entry.spec.get("mimicked") for entry in swept.environments]
+    shares = [entry.spec.get("negated") for entry in swept.environments]
     assert shares == list(swept.sweep.values)
     assert {entry.spec.name for entry in swept.environments} == {"token_count"}
