@@ -111,9 +111,10 @@ def run(
     limit: int | None = None,
     seeds: Sequence[int] | None = None,
     workers: int = 0,
+    scale: str = "quick",
 ) -> Run:
-    """Run a study, or what the store lacks of it. 0 workers: compute in this process."""
-    whole_study = study if isinstance(study, Study) else find(str(study))
+    """Run a study, or what the store lacks of it. 0 workers: compute in this process. ``scale`` is quick or full."""
+    whole_study = (study if isinstance(study, Study) else find(str(study))).at(scale)
     root = Path(store) if store is not None else Path("runs") / whole_study.name
     finished = run_study(whole_study.narrowed(limit, None if seeds is None else tuple(seeds)), root, Resources(workers))
     results = Store.open(root, create=False)

@@ -53,6 +53,15 @@ methods = [
 ]
 metrics = ["deletion", { use = "f1(sign='positive')", label = "f", only = ["color_count"] }]
 faithfulness = [{ metric = "f", gamma = 0.5, require = ["m"], by = { gradient = "f" } }]
+
+[sweep]
+of = "environments"
+parameter = "temperature"
+values = [1, 2.5]
+only = ["c"]
+
+[full]
+samples = 6
 """
 STORED = {
     "environments": ["own"],
@@ -61,6 +70,7 @@ STORED = {
     "samples": 4,
     "block": 2,
     "gallery": 2,
+    "sweep": {"of": "methods", "parameter": "question.baseline", "values": ["zero", 0.5], "only": ["gradient"]},
 }
 FEW = 200  # blocks of a study that is planned to the end
 

@@ -17,6 +17,15 @@ environments = ["color_count(side=8)"]
 methods = ["gradient", "random_map"]
 metrics = ["f1", "spearman"]
 faithfulness = [{ metric = "f1", gamma = 0.1 }]
+
+[sweep]
+of = "methods"
+parameter = "question.baseline"
+values = ["zero", "true"]
+only = ["gradient"]
+
+[full]
+samples = 4
 """
 PAGE = set(re.findall(r"`(\w+)`", (Path(__file__).parents[2] / "docs" / "json.md").read_text()))
 
@@ -38,5 +47,9 @@ def test_every_field_is_on_the_page(tmp_path):
     reported = parsed_output("report", tmp_path / "st", "-o", tmp_path / "page")
     comparison = board["comparisons"]["f1"]
     findings = (planned["largest"][0], comparison, comparison["pairs"][0], comparison["mean_ranks"][0])
+    shown = parsed_output("show", tmp_path / "study.toml")
+    assert set(shown["full"]) - set(shown) | {"full"} <= PAGE
+    sweep = result["sweep"]
+    findings += (sweep, sweep["curves"][0], sweep["curves"][0]["points"][0])
     for part in (planned, result, board, line, verdict, cell, *findings, exported, reported):
         assert set(part) <= PAGE

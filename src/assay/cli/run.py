@@ -21,6 +21,7 @@ from assay.cli.options import (
     Engine,
     Json,
     Memory,
+    Scale,
     Threads,
     Timeout,
     Workers,
@@ -42,6 +43,7 @@ LARGEST = 5  # components of which a dry run prints the time
 def run(
     study: Annotated[str, typer.Argument(help="A TOML file, or the name of a shipped study ('assay ls studies').")],
     store: Annotated[Path | None, typer.Option(help="Where results go. Default: runs/<study>.")] = None,
+    scale: Scale = "quick",
     workers: Workers = None,
     timeout: Timeout = None,
     engine: Engine = "local",
@@ -56,7 +58,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a study. Running it again resumes: nothing that is complete is computed twice."""
-    narrowed = find(study).narrowed(limit, seed_list(seeds))
+    narrowed = find(study).at(scale).narrowed(limit, seed_list(seeds))
     root = store or Path("runs") / narrowed.name
     resources = run_resources(machine(device, memory, threads, dtype), workers, timeout, engine, address)
     if dry_run:

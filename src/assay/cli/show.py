@@ -11,7 +11,7 @@ import typer
 from assay.catalogue.cards import REQUIRED, Card, fact_text
 from assay.catalogue.registry import card, expand_alias, resolve
 from assay.cli.kind_of import kind_of
-from assay.cli.options import Json
+from assay.cli.options import Json, Scale
 from assay.cli.show_study import named_study, show_study
 from assay.core.errors import AssayError, SpecError
 from assay.core.spec import Spec
@@ -22,12 +22,13 @@ from assay.study.shipped import shipped_studies
 def show(
     name: Annotated[str, typer.Argument(help="A name, name(param=value), module:attr, or a study.")],
     seed: Annotated[int, typer.Option(help="Seed of an environment's network.")] = 0,
+    scale: Scale = "quick",
     as_json: Json = False,
 ) -> None:
     """Show a component's card and parameters, the layers of a designed network, or what a study runs."""
     with without_imports():  # a study may be looked at before its code is trusted
         if study := named_study(name):
-            show_study(study, as_json)
+            show_study(study.at(scale), as_json)
             return
     component_card, spec = _find(Spec.parse(name))
     network = _audit(spec, seed) if component_card.kind == "environments" else None

@@ -11,7 +11,8 @@ import typer
 from assay.catalogue.registry import card
 from assay.report.components import Component
 from assay.study.shipped import find, shipped_studies
-from assay.study.study import Entry, Faithfulness, Study
+from assay.study.study import Entry, Faithfulness, Study, Sweep
+from assay.study.sweep import value_text
 
 
 def named_study(text: str) -> Study | None:
@@ -25,9 +26,18 @@ def named_study(text: str) -> Study | None:
 
 def show_study(study: Study, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({**study.to_json(), "kind": "studies", "blocks": _blocks(study)}, indent=2))
+        typer.echo(json.dumps({**_to_json(study), "full": _full_json(study)}, indent=2))
     else:
         _print(study)
+
+
+def _to_json(study: Study) -> dict[str, Any]:
+    return {**study.to_json(), "kind": "studies", "blocks": _blocks(study)}
+
+
+def _full_json(study: Study) -> dict[str, Any] | None:
+    """The study at full scale with the keys that it replaces; None where its file has none."""
+    return {"replaces": list(study.full_keys), **_to_json(study.at("full"))} if study.full else None
 
 
 def _print(study: Study) -> None:
@@ -45,9 +55,38 @@ def _print(study: Study) -> None:
     console.print(f"\n[dim]seeds:[/dim] {', '.join(map(str, study.seeds))}{data}", highlight=False)
     for test in study.faithfulness:
         console.print(f"[dim]faithfulness test:[/dim] {escape(_test_text(test))}", highlight=False)
+    if study.sweep:
+        console.print(f"[dim]sweep:[/dim] {escape(_sweep_text(study.sweep))}", highlight=False)
     if any(entry.spec.foreign for entry in (*study.environments, *study.methods, *study.metrics)):
         console.print("[dim]module:attr is not imported to be shown; 'assay show module:attr' does.[/dim]")
     console.print(f"\n[bold]{_blocks(study):,} blocks of attributions[/bold]", highlight=False)
+    if study.full:
+        console.print(
+            f"[dim]--scale full:[/dim] {escape(_full_text(study.at('full'), study.full_keys))}", highlight=False
+        )
+
+
+def _sweep_text(sweep: Sweep) -> str:
+    values = ", ".join(map(value_text, sweep.values))
+    return f"{sweep.parameter} = {values} of {', '.join(label for label, _ in sweep.items)}"
+
+
+def _full_text(full: Study, keys: tuple[str, ...]) -> str:
+    """What is replaced at full scale, with the values that fit on a line."""
+    values = {
+        "title": full.title,
+        "seeds": ", ".join(map(str, full.seeds)),
+        "data_seed": str(full.data_seed),
+        "samples": ", ".join(dict.fromkeys(str(entry.samples) for entry in full.environments)),
+        "block": ", ".join(dict.fromkeys(str(entry.block) for entry in full.environments)),
+        "gallery": str(full.gallery),
+        "environments": ", ".join(entry.label for entry in full.environments),
+        "methods": ", ".join(entry.label for entry in full.methods),
+        "metrics": ", ".join(entry.label for entry in full.metrics),
+        "sweep": _sweep_text(full.sweep) if full.sweep else "",
+    }
+    changes = [f"{key} {values[key]}" if key in values else key for key in keys]
+    return f"{'; '.join(changes)}: {_blocks(full):,} blocks of attributions"
 
 
 def _test_text(test: Faithfulness) -> str:

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from assay.cli.sweep_tables import print_sweep, sweep_json
 from assay.report.board import Board, Line, Result, arrow
 from assay.report.controls import unbeaten_controls
 from assay.report.missing import grouped_by_reason, outcomes
@@ -45,6 +46,7 @@ def print_result(result: Result, console: Console | None = None) -> None:
         else:
             console.print(f"[bold]{escape(board.environment)}[/bold]: no metric of this study is meant for it.")
         console.print()
+    print_sweep(result, console)
     for (metric, gamma), verdicts in result.verdicts.items():
         console.print(f"[bold]Faithfulness test[/bold] on {escape(metric)} at gamma = {gamma:g}")
         for verdict in verdicts:
@@ -157,6 +159,7 @@ def to_json(result: Result) -> dict[str, Any]:
     """The result for machines."""
     return {
         "study": result.study["name"],
+        "scale": result.study.get("scale", "quick"),
         "boards": [
             {
                 "environment": board.environment,
@@ -175,6 +178,7 @@ def to_json(result: Result) -> dict[str, Any]:
             }
             for board in result.boards
         ],
+        "sweep": sweep_json(result),
         "faithfulness": {metric: _verdicts_json(result, metric) for metric, _ in result.verdicts},
         "failed": len(result.failed()),
         "skipped": len(result.skipped()),

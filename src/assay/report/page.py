@@ -19,6 +19,7 @@ from assay.report.leaderboard import Test, leaderboards, tests
 from assay.report.loaded_run import LoadedRun, load_run
 from assay.report.missing import groups, undefined_metrics
 from assay.report.provenance import provenance
+from assay.report.sweep_charts import sweep_panels
 from assay.report.text import counted, interval_text, listed, number, percent, seconds
 from assay.store.files import write_atomically
 from assay.store.store import Store
@@ -41,6 +42,7 @@ def _context(loaded: LoadedRun, output: Path) -> dict[str, Any]:
         "study": loaded.study,
         "summary": summary(loaded),
         **{kind: components(loaded.run, kind) for kind in KINDS},
+        "sweep_panels": sweep_panels(loaded),
         "leaderboards": leaderboards(loaded),
         "tests": tests(loaded),
         "curves": curve_panels(loaded),

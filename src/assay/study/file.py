@@ -10,62 +10,41 @@
     ]
     metrics = ["f1(sign='positive')", "insertion"]
 
-An item is a spec, or a table with ``use`` and further keys. All mistakes in the file are reported at once.
+    [sweep]
+    of = "methods"
+    parameter = "steps"
+    values = [50, 300]
+
+    [full]
+    samples = 1000
+
+An item is a spec, or a table with ``use`` and further keys. ``sweep`` varies a parameter (``study/sweep.py``). The keys
+of ``full`` replace those of the file at full scale. All mistakes in the file are reported at once.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from assay.catalogue.registry import resolve
-from assay.core.errors import AssayError, SpecError, StudyError, suggest
+from assay.core.errors import SpecError, StudyError, suggest
 from assay.core.question import Question
 from assay.core.records import printable
 from assay.core.spec import Spec
 from assay.study.faithfulness import TestReader
-from assay.study.limits import (
-    LARGEST_BLOCK,
-    LARGEST_GALLERY,
-    LONGEST_FILE,
-    LONGEST_TEXT,
-    MOST_ITEMS,
-    excesses,
-    has_long_key,
-)
+from assay.study.limits import LARGEST_BLOCK, LARGEST_GALLERY, LONGEST_TEXT, MOST_ITEMS, excesses
 from assay.study.study import BLOCK, SAMPLES, Entry, Study
+from assay.study.sweep import SweepReader
+from assay.study.toml import read_toml
 
 
 def load(path: Path) -> Study:
     """Read and resolve a study file; StudyError lists all its problems."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(LONGEST_FILE + 1)
-        if len(data) > LONGEST_FILE:
-            raise AssayError(f"{path} is no study file: one has at most {LONGEST_FILE} bytes.")
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise AssayError(f"cannot read study file {path}: it is not UTF-8 text ({error.reason}).") from None
-    except OSError as error:
-        raise AssayError(f"cannot read study file {path}: {error}") from None
-    return read(_parse(text, str(path)), path.stem, str(path))
-
-
-def _parse(text: str, source: str) -> dict[str, Any]:
-    try:
-        if has_long_key(text):
-            raise RecursionError
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        problem = f"not valid TOML: {error}"
-    except RecursionError:
-        problem = "tables, lists or keys are nested too deeply"
-    except ValueError:  # Python reads no whole number of more than 4,300 digits
-        problem = "a whole number is too large"
-    raise StudyError(source, [problem])
+    return read(read_toml(path), path.stem, str(path))
 
 
 _SINGLE_KEYS = ("title", "seeds", "data_seed", "samples", "block", "gallery", "question")
@@ -76,8 +55,15 @@ def read(table: Mapping[str, Any], name: str, source: str = "study") -> Study:
     """A study from a parsed table; StudyError lists all its problems."""
     if problems := list(islice(excesses(table), MOST_ITEMS)):
         raise StudyError(source, problems)
-    reader = _Reader(table)
+    as_written, full = {key: value for key, value in table.items() if key != "full"}, table.get("full")
+    reader = _Reader(as_written)
     study = reader.study(name)
+    if isinstance(full, Mapping) and full:
+        full_reader = _Reader({**as_written, **full})
+        study = replace(study, full=full_reader.study(name), full_keys=tuple(full))
+        reader.problems += [f"full: {problem}" for problem in full_reader.problems if problem not in reader.problems]
+    elif "full" in table:
+        reader.problems.append(f"full must be a table with keys of the study such as samples = 1000, not {full!r}")
     if reader.problems:
         raise StudyError(source, reader.problems)
     return study
@@ -91,22 +77,27 @@ class _Reader:
         self.problems: list[str] = []
 
     def study(self, name: str) -> Study:
-        allowed = (*_SINGLE_KEYS, *_LIST_KEYS, "faithfulness")
+        allowed = (*_SINGLE_KEYS, *_LIST_KEYS, "faithfulness", "sweep")
         unknown = [key for key in self.table if key not in allowed]
-        self.problems += [f"unknown key '{key}'.{suggest(key, allowed)}" for key in unknown[:MOST_ITEMS]]
+        keys = (*allowed, *(["full"] if "full" not in self.table else []))
+        self.problems += [f"unknown key '{key}'.{suggest(key, keys)}" for key in unknown[:MOST_ITEMS]]
         samples, block = self.integer("samples", SAMPLES), self.integer("block", BLOCK, most=LARGEST_BLOCK)
         common_question = self.question(self.table.get("question", {}), "question")
         lists = {kind: tuple(self.entries(kind, samples, block, common_question)) for kind in _LIST_KEYS}
+        sweep = SweepReader(self).sweep(self.table["sweep"], lists) if "sweep" in self.table else None
         self.check_environments(lists)
         tests = tuple(TestReader(self).tests(self.table.get("faithfulness", []), lists))
         return Study(
             name,
-            **lists,
+            lists["environments"],
+            lists["methods"],
+            lists["metrics"],
             title=self.text(self.table, "title", "", "title"),
             seeds=self.seeds(),
             data_seed=self.data_seed(),
             gallery=self.gallery(lists["environments"]),
             faithfulness=tests,
+            sweep=sweep,
         )
 
     def integer(

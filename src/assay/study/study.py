@@ -9,11 +9,12 @@ from typing import Any
 from assay.core.errors import AssayError
 from assay.core.floors import Check, Rule
 from assay.core.question import Question
-from assay.core.spec import Spec
+from assay.core.spec import Spec, Value
 
 SAMPLES = 16
 BLOCK = 8
 MOST_BLOCKS = 10_000_000  # of attributions and of evidence in one run: each takes memory in the plan
+SCALES = ("quick", "full")
 # Default methods and metrics for a user's own model.
 METHODS = ["gradient", "input_x_gradient", "integrated_gradients", "smoothed(of=gradient())", "random_map"]
 METRICS = ["insertion", "deletion", "sensitivity_n", "single_deletion"]
@@ -64,6 +65,22 @@ class Faithfulness:
 
 
 @dataclass(frozen=True)
+class Sweep:
+    """A parameter that takes several values: every item that has it stands in the study once for each value."""
+
+    of: str  # environments, methods, metrics
+    parameter: str
+    values: tuple[Value, ...]
+    items: tuple[tuple[str, tuple[str, ...]], ...]  # label of each varied item, and the labels of its copies
+    label: str  # of the axis
+
+    def to_json(self) -> dict[str, Any]:
+        items = [{"label": label, "copies": list(copies)} for label, copies in self.items]
+        values = [list(value) if isinstance(value, tuple) else value for value in self.values]
+        return {"of": self.of, "parameter": self.parameter, "label": self.label, "values": values, "items": items}
+
+
+@dataclass(frozen=True)
 class Study:
     """A grid of environments, methods, metrics and seeds."""
 
@@ -76,6 +93,23 @@ class Study:
     data_seed: int | None = None  # None: each seed has samples of its own
     gallery: int | tuple[int, ...] = 4  # samples that the report draws: how many, the first ones; or which
     faithfulness: tuple[Faithfulness, ...] = ()
+    sweep: Sweep | None = None
+    scale: str = "quick"  # or full
+    full: Study | None = None  # the study at full scale, where the file has one
+    full_keys: tuple[str, ...] = ()  # what differs there: keys of the file
+
+    def at(self, scale: str) -> Study:
+        """The study at a scale: quick, as its file is written, or full. Each has a name, and so a store, of its own."""
+        if scale not in SCALES:
+            raise AssayError(f"scale '{scale}': choose {' or '.join(SCALES)}.")
+        if scale == "quick":
+            return self
+        if self.full is None:
+            raise AssayError(
+                f"{self.name} has no full scale: its file has no table [full]. Leave the scale out, or add the table."
+            )
+        title = self.full.title if "title" in self.full_keys or not self.title else f"{self.title} (full scale)"
+        return replace(self.full, name=f"{self.name}-full", title=title, scale="full")
 
     @property
     def pictured(self) -> tuple[int, ...]:
@@ -121,6 +155,7 @@ class Study:
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
+            "scale": self.scale,
             "title": self.title,
             "seeds": list(self.seeds),
             "data_seed": self.data_seed,
@@ -131,4 +166,5 @@ class Study:
             "methods": [entry.to_json() for entry in self.methods],
             "metrics": [entry.to_json() for entry in self.metrics],
             "faithfulness": [test.to_json() for test in self.faithfulness],
+            "sweep": self.sweep.to_json() if self.sweep else None,
         }

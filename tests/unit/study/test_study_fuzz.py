@@ -29,6 +29,10 @@ SOUND = {
     "metrics": [{"use": "f1(sign='positive')", "label": "f", "only": ["color_count"]}],
     "faithfulness": [{"metric": "f", "gamma": 0.5, "require": ["m"]}],
 }
+TABLES = {
+    "sweep": {"of": "environments", "parameter": "temperature", "values": [1, 2.5], "only": ["c"], "label": "T"},
+    "full": {"samples": 3},
+}
 
 words = st.sampled_from(
     ["", "gradient", "f1", "c", "m", "f", "color_count", "use", "only", "metric", "gamma", "1e999", "f1(", "a:b", "é"]
@@ -96,7 +100,7 @@ def check(table):
 
 def changed(place, value):
     """The sound study with something else at one place; ``None`` as the last step adds to a list."""
-    table = copy.deepcopy(SOUND)
+    table = copy.deepcopy({**SOUND, **TABLES} if place[0] in TABLES else SOUND)
     at = table
     for step in place[:-1]:
         at = at[step]
@@ -108,7 +112,7 @@ def changed(place, value):
 
 
 def test_the_sound_study_is_sound():
-    check(SOUND)
+    check({**SOUND, **TABLES})
     assert read(SOUND, "s").faithfulness
 
 
@@ -152,6 +156,15 @@ def test_the_sound_study_is_sound():
         ("faithfulness", 0, "metric"),
         ("faithfulness", 0, "gamma"),
         ("faithfulness", 0, "require"),
+        ("sweep",),
+        ("sweep", "of"),
+        ("sweep", "parameter"),
+        ("sweep", "values"),
+        ("sweep", "values", None),
+        ("sweep", "only"),
+        ("full",),
+        ("full", "samples"),
+        ("full", "sweep"),
     ],
     ids=lambda place: ".".join(map(str, place)) if isinstance(place, tuple) else None,
 )

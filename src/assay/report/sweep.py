@@ -1,0 +1,111 @@
+"""The sweep of a run as tables: score over the values of the varied parameter, for each metric and environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from assay.report.board import Cell, Result
+from assay.study.sweep import value_text
+
+Key = tuple[str, str, str]  # labels of environment, method and metric
+_KINDS = ("environments", "methods", "metrics")
+_ABSENT = Cell("skipped", reason="the study does not ask for it")
+
+
+@dataclass(frozen=True)
+class SweepLine:
+    """A method over the values: a cell for each of them. One that was not varied has the same cell at all values."""
+
+    label: str
+    method: str  # label of the method, or of the varied one: sets the colour
+    cells: tuple[Cell, ...]
+    level: bool = False  # not varied
+
+
+@dataclass(frozen=True)
+class SweepTable:
+    """A metric in an environment, where one of environment, method and metric is varied."""
+
+    environment: str
+    metric: str  # where metrics are varied, the label of the varied one
+    lines: tuple[SweepLine, ...]
+
+    def gaps(self, texts: Sequence[str]) -> list[str]:
+        """Where there is no score and why, one sentence for each line and reason."""
+        places: dict[tuple[str, str], list[str]] = {}
+        for line in self.lines:
+            for text, cell in zip(texts, line.cells, strict=True):
+                if cell.value is None:
+                    reason = cell.reason if cell.status == "ok" else f"{cell.status}: {cell.reason}"
+                    places.setdefault((line.label, reason), []).append(text)
+        return [
+            f"{label} has no score{_at(missing) if len(missing) < len(texts) else ''} ({reason})"
+            for (label, reason), missing in places.items()
+        ]
+
+
+@dataclass(frozen=True)
+class RunSweep:
+    """The sweep of a run."""
+
+    of: str  # environments, methods, metrics
+    parameter: str
+    label: str  # of the axis
+    values: tuple[Any, ...]
+    tables: tuple[SweepTable, ...]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(map(value_text, self.values))
+
+
+def run_sweep(result: Result) -> RunSweep | None:
+    """The sweep of a run; None if its study has none."""
+    sweep = result.study.get("sweep")
+    if not sweep:
+        return None
+    cells = {(board.environment, line.method, metric): cell for board, line, metric, cell in result.cells()}
+    tables = tuple(table for table in _tables(result.study, sweep, cells) if table.lines)
+    return RunSweep(sweep["of"], sweep["parameter"], sweep["label"], tuple(sweep["values"]), tables)
+
+
+def _at(values: Sequence[str]) -> str:
+    return f" at {', '.join(values)}"
+
+
+def _tables(study: Mapping[str, Any], sweep: Mapping[str, Any], cells: Mapping[Key, Cell]) -> Iterator[SweepTable]:
+    """Each label stands with its copies, value by value; one of another kind with itself."""
+    copies = {
+        kind: {entry["label"]: [entry["label"]] * len(sweep["values"]) for entry in study[kind]} for kind in _KINDS
+    }
+    copies[sweep["of"]] = {item["label"]: item["copies"] for item in sweep["items"]}
+    varied = {label for item in sweep["items"] for label in item["copies"]}
+    constant = [entry["label"] for entry in study[sweep["of"]] if entry["label"] not in varied]
+    for environment, metric in product(copies["environments"], copies["metrics"]):
+        keys = {
+            method: list(zip(copies["environments"][environment], labels, copies["metrics"][metric], strict=True))
+            for method, labels in copies["methods"].items()
+        }
+        lines = [
+            SweepLine(method, method, tuple(cells.get(key, _ABSENT) for key in method_keys))
+            for method, method_keys in keys.items()
+            if any(key in cells for key in method_keys)
+        ]
+        levels = _levels(sweep, environment, metric, constant, [line.method for line in lines])
+        found = [(label, method, cells[key]) for label, method, key in levels if key in cells]
+        reference = [SweepLine(label, method, (cell,) * len(sweep["values"]), True) for label, method, cell in found]
+        yield SweepTable(environment, metric, tuple(lines + reference if lines else ()))
+
+
+def _levels(
+    sweep: Mapping[str, Any], environment: str, metric: str, constant: Sequence[str], methods: Sequence[str]
+) -> Iterator[tuple[str, str, Key]]:
+    """Label, method and cell of what was not varied. Other metrics are on other scales: none is drawn."""
+    if sweep["of"] == "methods":
+        yield from ((method, method, (environment, method, metric)) for method in constant)
+    if sweep["of"] == "environments":
+        for other, method in product(constant, methods):
+            yield f"{method} in {other}", method, (other, method, metric)
