@@ -45,6 +45,9 @@ def _print(study: Study) -> None:
     console.print(f"\n[dim]seeds:[/dim] {', '.join(map(str, study.seeds))}{data}", highlight=False)
     for test in study.faithfulness:
         console.print(f"[dim]faithfulness test:[/dim] {escape(_test_text(test))}", highlight=False)
+    for agreement in study.agreement:
+        compared = f"of {', '.join(agreement.metrics)} with {agreement.truth}, over {', '.join(agreement.methods)}"
+        console.print(f"[dim]agreement:[/dim] {escape(compared)}", highlight=False)
     if any(entry.spec.foreign for entry in (*study.environments, *study.methods, *study.metrics)):
         console.print("[dim]module:attr is not imported to be shown; 'assay show module:attr' does.[/dim]")
     console.print(f"\n[bold]{_blocks(study):,} blocks of attributions[/bold]", highlight=False)

@@ -26,6 +26,7 @@ from assay.core.errors import AssayError, SpecError, StudyError, suggest
 from assay.core.question import Question
 from assay.core.records import printable
 from assay.core.spec import Spec
+from assay.study.agreement import AgreementReader
 from assay.study.faithfulness import TestReader
 from assay.study.limits import (
     LARGEST_BLOCK,
@@ -91,7 +92,7 @@ class _Reader:
         self.problems: list[str] = []
 
     def study(self, name: str) -> Study:
-        allowed = (*_SINGLE_KEYS, *_LIST_KEYS, "faithfulness")
+        allowed = (*_SINGLE_KEYS, *_LIST_KEYS, "faithfulness", "agreement")
         unknown = [key for key in self.table if key not in allowed]
         self.problems += [f"unknown key '{key}'.{suggest(key, allowed)}" for key in unknown[:MOST_ITEMS]]
         samples, block = self.integer("samples", SAMPLES), self.integer("block", BLOCK, most=LARGEST_BLOCK)
@@ -107,6 +108,7 @@ class _Reader:
             data_seed=self.data_seed(),
             gallery=self.gallery(lists["environments"]),
             faithfulness=tests,
+            agreement=tuple(AgreementReader(self).agreements(self.table.get("agreement", []), lists)),
         )
 
     def integer(
