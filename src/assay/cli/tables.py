@@ -53,8 +53,8 @@ def print_result(result: Result, console: Console | None = None) -> None:
         if any(verdict.by_value for verdict in verdicts):
             console.print("  [dim]Where no interval over three draws or more is given, the value alone decides.[/dim]")
         console.print()
-    for table in result.agreements:
-        _print_agreement(table, console)
+    for agreement in result.agreements:
+        _print_agreement(agreement, console)
     if result.mixed:
         console.print(f"[yellow]{escape(result.mixed)}[/yellow]", highlight=False)
     _print_trouble(result, console)

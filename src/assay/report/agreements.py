@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.core.errors import StoreError
 from assay.core.records import Record
-from assay.report.components import by_label
+from assay.report.components import Component, by_label
 from assay.report.text import counted, interval_text, listed, number
 from assay.stats.agreement import Agreement, Scores, agreement
 from assay.store.store import Store
@@ -82,54 +82,57 @@ class AgreementTable:
         if seeds > 1:
             yield "in parentheses: the correlation of scores averaged over seeds"
         yield from (text for basis, text in WITHOUT_INTERVAL.items() if any(one.basis == basis for one in found))
-        groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
+        yield from self._left_out()
+
+    def _left_out(self) -> Iterator[str]:
+        columns: dict[tuple[str, str], list[str]] = {}
         for row in self.rows:
-            groups.setdefault(tuple(row.left_out.items()), []).append(f"{row.metric} in {row.environment}")
-        for left_out, columns in groups.items():
-            if left_out:
-                names = listed([f"{method} ({why})" for method, why in left_out])
-                yield f"left out of {listed(columns)}: {names}"
+            for left_out in row.left_out.items():
+                columns.setdefault(left_out, []).append(f"{row.metric} in {row.environment}")
+        for (method, why), names in columns.items():
+            extent = "everywhere" if len(names) == len(self.rows) else f"of {listed(names)}"
+            yield f"{method} is left out {extent}: {why}"
 
 
 def agreement_tables(
     run: Record, store: Store, boards: Sequence[Board], records: Mapping[str, Record]
 ) -> tuple[AgreementTable, ...]:
     """The comparisons that the study asks for, in its order."""
+    asked: Sequence[Mapping[str, Any]] = run.data["study"].get("agreement", ())
+    independent = {board.environment: _independent(board, store, records) for board in boards if asked}
     metrics = by_label(run, "metrics")
     tables = []
-    for asked in run.data["study"].get("agreement", ()):
-        truth, methods = str(asked["truth"]), tuple(asked["methods"])
-        rows = []
-        for board in (board for board in boards if truth in board.metrics):
-            for metric in (metric for metric in asked["metrics"] if metric in board.metrics):
-                pair = (metrics[metric], metrics[truth])
-                found, left_out = Agreement(None, reason="one of the two metrics ranks no methods"), {}
-                if all(component.ranks_methods for component in pair):
-                    same = pair[0].higher_is_better == pair[1].higher_is_better
-                    found, left_out = _compare(board, metric, truth, methods, same, _independent(board, store, records))
-                rows.append(AgreementRow(board.environment, truth, metric, found, left_out))
-        tables.append(AgreementTable(truth, tuple(asked["metrics"]), methods, tuple(rows)))
+    for item in asked:
+        truth, methods = metrics[item["truth"]], tuple(item["methods"])
+        rows = tuple(
+            _row(board, metrics[metric], truth, methods, independent[board.environment])
+            for board in boards
+            for metric in item["metrics"]
+            if metric in board.metrics and truth.label in board.metrics
+        )
+        tables.append(AgreementTable(truth.label, tuple(item["metrics"]), methods, rows))
     return tuple(tables)
 
 
-def _compare(
-    board: Board, metric: str, truth: str, methods: Sequence[str], same_direction: bool, independent: bool
-) -> tuple[Agreement, dict[str, str]]:
+def _row(board: Board, metric: Component, truth: Component, methods: Sequence[str], independent: bool) -> AgreementRow:
+    names = (board.environment, truth.label, metric.label)
+    if not (metric.ranks_methods and truth.ranks_methods):
+        return AgreementRow(*names, Agreement(None, reason="one of the two metrics ranks no methods"), {})
     cells = {line.method: line.cells for line in board.lines if line.method in methods}
-    sides = [
-        {
-            name: Scores(cell.value, cell.per_seed)
-            for name, row in cells.items()
-            if (cell := row[label]).value is not None
-        }
-        for label in (metric, truth)
-    ]
-    found = agreement(*sides, same_direction, independent)
-    left_out = {}
-    for name in methods:
-        if name not in found.methods:
-            left_out[name] = _why([cells[name][metric], cells[name][truth]]) if name in cells else "not run here"
-    return found, left_out
+    same_direction = metric.higher_is_better == truth.higher_is_better
+    found = agreement(_scores(cells, metric.label), _scores(cells, truth.label), same_direction, independent)
+    left_out = {
+        name: _why([cells[name][metric.label], cells[name][truth.label]]) if name in cells else "not run here"
+        for name in methods
+        if name not in found.methods
+    }
+    return AgreementRow(*names, found, left_out)
+
+
+def _scores(cells: Mapping[str, Mapping[str, Cell]], metric: str) -> dict[str, Scores]:
+    """By method; without those that have no value."""
+    by_method = {name: row[metric] for name, row in cells.items()}
+    return {name: Scores(cell.value, cell.per_seed) for name, cell in by_method.items() if cell.value is not None}
 
 
 def _why(cells: Sequence[Cell]) -> str:
@@ -147,7 +150,7 @@ def _independent(board: Board, store: Store, records: Mapping[str, Record]) -> b
         unit = record.data.get("unit", "")
         if unit == "samples":
             try:
-                return len(store.load(record).get("samples", ())) >= record.data["count"]
+                return len(store.load(record).get("samples", ())) >= int(record.data["count"])
             except StoreError:
                 continue
         return bool(unit == "seeds")
