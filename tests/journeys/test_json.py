@@ -14,9 +14,10 @@ seeds = [0, 1]
 block = 2
 gallery = 0
 environments = ["color_count(side=8)"]
-methods = ["gradient", "random_map"]
+methods = ["gradient", "random_map", "constant"]
 metrics = ["f1", "spearman"]
 faithfulness = [{ metric = "f1", gamma = 0.1 }]
+agreement = [{ truth = "f1", methods = ["gradient", "random_map", "constant"] }]
 """
 PAGE = set(re.findall(r"`(\w+)`", (Path(__file__).parents[2] / "docs" / "json.md").read_text()))
 
@@ -38,5 +39,6 @@ def test_every_field_is_on_the_page(tmp_path):
     reported = parsed_output("report", tmp_path / "st", "-o", tmp_path / "page")
     comparison = board["comparisons"]["f1"]
     findings = (planned["largest"][0], comparison, comparison["pairs"][0], comparison["mean_ranks"][0])
+    findings = (*findings, result["agreement"][0])
     for part in (planned, result, board, line, verdict, cell, *findings, exported, reported):
         assert set(part) <= PAGE
