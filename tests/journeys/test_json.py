@@ -14,9 +14,10 @@ seeds = [0, 1]
 block = 2
 gallery = 0
 environments = ["color_count(side=8)"]
-methods = ["gradient", "random_map"]
+methods = ["gradient", "random_map", "constant"]
 metrics = ["f1", "spearman"]
 faithfulness = [{ metric = "f1", gamma = 0.1 }]
+agreement = [{ truth = "f1", methods = ["gradient, question.baseline=zero", "random_map", "constant"] }]
 
 [sweep]
 of = "methods"
@@ -51,5 +52,6 @@ def test_every_field_is_on_the_page(tmp_path):
     assert set(shown["full"]) - set(shown) | {"full"} <= PAGE
     sweep = result["sweep"]
     findings += (sweep, sweep["curves"][0], sweep["curves"][0]["points"][0])
+    findings = (*findings, result["agreement"][0])
     for part in (planned, result, board, line, verdict, cell, *findings, exported, reported):
         assert set(part) <= PAGE

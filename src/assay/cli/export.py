@@ -13,7 +13,8 @@ from assay.cli.stored import records_of
 
 HELP = (
     "FILE.parquet or .csv: one row per sample, with FILE.scores.* (leaderboard with intervals), FILE.pairs.* (tests of "
-    "all pairs of methods) and FILE.curves.* (mean curves) beside it; .md or .tex: the leaderboard."
+    "all pairs of methods), FILE.agreement.* (of metrics with truth, if the study asks) and FILE.curves.* (mean "
+    "curves) beside it; .md or .tex: the leaderboard, with agreement."
 )
 
 

@@ -57,6 +57,9 @@ def _print(study: Study) -> None:
         console.print(f"[dim]faithfulness test:[/dim] {escape(_test_text(test))}", highlight=False)
     if study.sweep:
         console.print(f"[dim]sweep:[/dim] {escape(_sweep_text(study.sweep))}", highlight=False)
+    for agreement in study.agreement:
+        compared = f"of {', '.join(agreement.metrics)} with {agreement.truth}, over {', '.join(agreement.methods)}"
+        console.print(f"[dim]agreement:[/dim] {escape(compared)}", highlight=False)
     if any(entry.spec.foreign for entry in (*study.environments, *study.methods, *study.metrics)):
         console.print("[dim]module:attr is not imported to be shown; 'assay show module:attr' does.[/dim]")
     console.print(f"\n[bold]{_blocks(study):,} blocks of attributions[/bold]", highlight=False)

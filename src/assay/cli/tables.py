@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.cli.sweep_tables import print_sweep, sweep_json
+from assay.report.agreements import AgreementTable
 from assay.report.board import Board, Line, Result, arrow
 from assay.report.controls import unbeaten_controls
 from assay.report.missing import grouped_by_reason, outcomes
@@ -54,6 +55,8 @@ def print_result(result: Result, console: Console | None = None) -> None:
         if any(verdict.by_value for verdict in verdicts):
             console.print("  [dim]Where no interval over three draws or more is given, the value alone decides.[/dim]")
         console.print()
+    for agreement in result.agreements:
+        _print_agreement(agreement, console)
     if result.mixed:
         console.print(f"[yellow]{escape(result.mixed)}[/yellow]", highlight=False)
     _print_trouble(result, console)
@@ -67,6 +70,19 @@ def _print_remarks(board: Board, console: Console) -> None:
         if gap or remarks.notes:
             text = "; ".join([*gap, *map(escape, remarks.notes)])
             console.print(f" {escape(line.method)}: {text}", highlight=False)
+
+
+def _print_agreement(agreement: AgreementTable, console: Console) -> None:
+    table = Table(title=f"[bold]{escape(agreement.title)}[/bold]", title_justify="left", box=None, padding=(0, 1))
+    for head in ("environment", *agreement.metrics):
+        table.add_column(escape(head), overflow="fold")
+    for environment in agreement.environments:
+        rows = (agreement.row(environment, metric) for metric in agreement.metrics)
+        table.add_row(escape(environment), *(escape(row.text) if row else "" for row in rows))
+    console.print(table)
+    for note in agreement.notes():
+        console.print(f" [dim]{escape(note)}[/dim]", highlight=False)
+    console.print()
 
 
 def _console() -> Console:
@@ -180,6 +196,7 @@ def to_json(result: Result) -> dict[str, Any]:
         ],
         "sweep": sweep_json(result),
         "faithfulness": {metric: _verdicts_json(result, metric) for metric, _ in result.verdicts},
+        "agreement": [row.to_json() for table in result.agreements for row in table.rows],
         "failed": len(result.failed()),
         "skipped": len(result.skipped()),
         "mixed": result.mixed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -28,6 +28,9 @@ class PixelModulo:
 
     Every white pixel has effect 1, every other pixel 0 (propositions 3.1, 3.2). In the paper's configuration, the
     default, the network has 17 layers and 675,033 parameters. The seed draws the accumulator's weights.
+
+    At remainder 0 the network is on a kink, where its gradient is exactly 0. About one image in N has it; with
+    ``labels`` these images, or all others, are evaluated apart. Images with another remainder are drawn again.
     """
 
     paper: ClassVar[str] = "Zhang et al., AttributionLab, 2024"
@@ -40,6 +43,7 @@ class PixelModulo:
     radii: tuple[float, float] | None = None  # smallest and largest patch radius; None: 22.7 to 37.4, scaled with side
     uniform: bool = False  # accumulator with all weights 1 instead of random ones
     weight_seed: int | None = None  # of the accumulator; None: the study's seed
+    labels: Literal["any", "zero", "other"] = "any"  # which images: all, those with remainder 0, or all others
     reference: int = 0  # images for methods that need reference data, such as IBA; held in memory
 
     @classmethod
@@ -77,7 +81,21 @@ class PixelModulo:
         )
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
-        return white_samples(self._white(("pixel_modulo", seed), indices), indices)
+        return white_samples(self._chosen(("pixel_modulo", seed), indices), indices)
+
+    def _chosen(self, stream: Key, indices: Sequence[int]) -> Tensor:
+        """Images with the remainder that is asked for. The first attempt is the image of ``labels="any"``."""
+        white = self._white(stream, indices)
+        attempt = 0
+        while bool((refused := self._refused(white)).any()):
+            attempt += 1
+            white[refused] = self._white((*stream, "again", attempt), torch.tensor(indices)[refused].tolist())
+        return white
+
+    def _refused(self, white: Tensor) -> Tensor:
+        """(B,): images that are not asked for."""
+        zero = white.sum(dim=(1, 2)) % self.modulus == 0
+        return {"any": zero & False, "zero": ~zero, "other": zero}[self.labels]
 
     def _white(self, stream: Key, indices: Sequence[int]) -> Tensor:
         white = white_pixels([(*stream, index) for index in indices], self.patches, self.radii, self.side)

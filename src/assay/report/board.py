@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from assay.core.records import Record
+from assay.report.agreements import AgreementTable, agreement_tables
 from assay.report.comparisons import comparison_notes, comparisons, letters
 from assay.report.components import by_label
 from assay.report.conditions import mixed_conditions
@@ -117,6 +118,7 @@ class Result:
     boards: tuple[Board, ...]
     verdicts: Mapping[tuple[str, float], tuple[Verdict, ...]]  # by metric label and gamma
     records: Mapping[str, Record]  # by key: samples, fits, trials, evidence, scores
+    agreements: tuple[AgreementTable, ...] = ()
 
     @cached_property
     def mixed(self) -> str:
@@ -151,7 +153,8 @@ def result(store: Store, run: Record | None = None) -> Result:
         board_rows = [row for row in rows if row["environment"] == label]
         board = _board(run, label, board_rows, records, trials)
         boards.append(replace(board, comparisons=comparisons(run, store, board_rows, records)))
-    return Result(run, tuple(boards), verdicts(run.data["study"], boards), records)
+    agreements = agreement_tables(run, store, boards, records)
+    return Result(run, tuple(boards), verdicts(run.data["study"], boards), records, agreements)
 
 
 def _trial_data(run: Record, records: Mapping[str, Record]) -> dict[Pair, list[Mapping[str, Any]]]:

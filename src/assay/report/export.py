@@ -2,7 +2,8 @@
 
 ``results.parquet`` or ``.csv`` is the long table: one row per sample, so that every average can be recomputed. Beside
 it lie ``results.scores.parquet``, the leaderboard with intervals, ``results.pairs.parquet``, all pairs of methods with
-their tests, and ``results.curves.parquet``, the mean curves.
+their tests, ``results.agreement.parquet``, how well metrics rank methods by truth (if the study asks), and
+``results.curves.parquet``, the mean curves.
 A set-level metric (an accuracy, for example) has no value per sample: its rows in the long table have only ``defined``,
 and its score is in the leaderboard. ``.md`` and ``.tex`` hold the leaderboard alone.
 """
@@ -20,82 +21,13 @@ from assay.core.errors import AssayError, suggest
 from assay.core.evidence import Evidence
 from assay.core.records import Record, canonical
 from assay.report.board import Result, result
+from assay.report.columns import AGREEMENT, CURVES, LONG, PAIRS, SCORES
 from assay.report.components import by_label
 from assay.report.loaded_run import LoadedRun, Series, load_run
 from assay.report.markdown_tex import markdown, tex
 from assay.store.files import write_atomically
 from assay.store.store import Store
 
-LONG: Mapping[str, str] = {
-    "study": "string",
-    "environment": "string",
-    "method": "string",
-    "metric": "string",
-    "seed": "Int64",
-    "sample": "Int64",  # empty where a whole block has no evidence
-    "block": "Int64",  # the first sample of the block
-    "value": "Float64",  # empty where undefined, skipped, failed, and for set-level metrics
-    "defined": "boolean",
-    "status": "string",  # ok, skipped, failed
-    "reason": "string",
-    "key": "string",  # of the evidence
-    "environment_spec": "string",
-    "method_spec": "string",
-    "method_question": "string",  # JSON: where the study overrides the environment's question
-    "metric_spec": "string",
-}
-SCORES: Mapping[str, str] = {
-    "study": "string",
-    "environment": "string",
-    "method": "string",
-    "metric": "string",
-    "value": "Float64",
-    "low": "Float64",
-    "high": "Float64",
-    "basis": "string",  # what the interval is over: seeds, samples or draw; why it has none: two or equal
-    "per_seed": "string",  # JSON: the value of each seed, null where it is undefined
-    "deviation": "Float64",  # standard deviation over seeds; empty for fewer than two
-    "rank": "Float64",
-    "letters": "string",  # two methods that are not separated have one in common; empty: too few units, or no value
-    "count": "Int64",
-    "defined": "Int64",
-    "ceiling": "Float64",  # the best value possible on these samples, where the metric knows it
-    "gap": "Float64",  # between the attribution's sum and what the method promises, as a share; empty: no promise
-    "gap_mark": "string",  # what a gap above a tenth means
-    "notes": "string",  # the method's notes about its attributions
-    "explains": "string",  # the number that the method explained, where it is not the one that the metric read
-    "reads": "string",  # the number that the metric read, in the same case
-    "status": "string",
-    "reason": "string",
-    "key": "string",  # of the score
-}
-PAIRS: Mapping[str, str] = {
-    "study": "string",
-    "environment": "string",
-    "metric": "string",
-    "left": "string",  # the better method, by mean rank
-    "right": "string",
-    "unit": "string",  # what the test is over: seeds, samples
-    "units": "Int64",  # in which both methods have a value
-    "difference": "Float64",  # mean of left minus right
-    "low": "Float64",  # its 95 % interval, of this pair alone
-    "high": "Float64",
-    "effect": "Float64",  # rank-biserial correlation: 1 if left is better in all units, -1 if right is
-    "p": "Float64",  # Wilcoxon's signed-rank test, two-sided
-    "p_holm": "Float64",  # corrected for all pairs of the environment and metric
-    "separated": "boolean",  # p_holm is at most 0.05
-}
-CURVES: Mapping[str, str] = {
-    "study": "string",
-    "environment": "string",
-    "method": "string",
-    "metric": "string",
-    "point": "Int64",  # index along the curve: x need not increase
-    "x": "Float64",
-    "y": "Float64",
-    "x_axis": "string",  # axis labels, from the metric's card
-    "y_axis": "string",
-}
 SET_LEVEL = "set-level metric: its value is in the scores"
 
 
@@ -117,6 +49,9 @@ def write(store: Store, path: Path, run: Record | None = None) -> int:
     _save(path, encode(table))
     _save(path.with_suffix(f".scores{suffix}"), encode(_table(_score_rows(loaded), SCORES)))
     _save(path.with_suffix(f".pairs{suffix}"), encode(_table(_pair_rows(loaded.result), PAIRS)))
+    if loaded.result.agreements:
+        rows = _agreement_rows(loaded.result)
+        _save(path.with_suffix(f".agreement{suffix}"), encode(_table(rows, AGREEMENT)))
     _save(path.with_suffix(f".curves{suffix}"), encode(_table(_curve_rows(loaded), CURVES)))
     return len(table)
 
@@ -137,6 +72,11 @@ def scores(store: Store, run: Record | None = None) -> Any:
 def pairs(store: Store, run: Record | None = None) -> Any:
     """All pairs of methods as a DataFrame: a row per environment, metric and pair, with its test."""
     return _table(_pair_rows(result(store, run)), PAIRS)
+
+
+def agreement(store: Store, run: Record | None = None) -> Any:
+    """Agreement of metrics with truth as a DataFrame: a row per environment and pair of metrics."""
+    return _table(_agreement_rows(result(store, run)), AGREEMENT)
 
 
 def curves(store: Store, run: Record | None = None) -> Any:
@@ -230,6 +170,13 @@ def _pair_rows(run_result: Result) -> Iterator[dict[str, Any]]:
             names = {"study": run_result.study["name"], "environment": board.environment, "metric": metric}
             for pair in comparison.pairs:
                 yield {**names, "unit": comparison.unit, **pair.__dict__, "separated": pair.separated}
+
+
+def _agreement_rows(run_result: Result) -> Iterator[dict[str, Any]]:
+    for row in (row for table in run_result.agreements for row in table.rows):
+        values = row.to_json()
+        texts = {name: json.dumps(values[name]) for name in ("per_seed", "methods", "left_out")}
+        yield {"study": run_result.study["name"], **values, **texts}
 
 
 def _curve_rows(loaded: LoadedRun) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from assay.report.agreements import AgreementTable
 from assay.report.board import Board, Line, Result, arrow
 from assay.report.components import by_label
 from assay.report.text import Markup, percent, score_text
@@ -48,6 +49,8 @@ def markdown(result: Result) -> str:
     for board in result.boards:
         parts += [f"## {escape_markdown(board.environment)}", "\n".join(_markdown_lines(result, board))]
         parts += [escape_markdown(_notes(board))] if board.notes() else []
+    for table in result.agreements:
+        parts += [f"## {escape_markdown(table.title)}", "\n".join(_markdown_agreement(table)), _agreement_notes(table)]
     parts += [escape_markdown(result.mixed)] if result.mixed else []
     return "\n\n".join(parts) + "\n"
 
@@ -55,10 +58,9 @@ def markdown(result: Result) -> str:
 def tex(result: Result) -> str:
     """One ``table`` per environment, for the package booktabs."""
     head = r"% \usepackage[T1]{fontenc} \usepackage{booktabs}"
-    return (
-        "\n".join([head, f"% {_one_line(_title(result))}", *(_tex_table(result, board) for board in result.boards)])
-        + "\n"
-    )
+    boards = [_tex_table(result, board) for board in result.boards]
+    agreements = [_tex_agreement(table) for table in result.agreements]
+    return "\n".join([head, f"% {_one_line(_title(result))}", *boards, *agreements]) + "\n"
 
 
 def escape_markdown(text: str) -> str:
@@ -113,12 +115,16 @@ def _tex_table(result: Result, board: Board) -> str:
     arrows = {metric: arrow(result.run, metric, r"$\uparrow$", r"$\downarrow$") for metric in board.metrics}
     metrics = [f"{escape_tex(metric)} {direction}".strip() for metric, direction in arrows.items()]
     heads = ["method", *_gap_head(board), *metrics, "mean rank"]
-    body, note = "\n".join(_tex_lines(result, board)), f"{NOTE} {_notes(board)} {result.mixed}".strip()
+    note = f"{board.environment}. {NOTE} {_notes(board)} {result.mixed}".strip()
+    return _tex_frame(note, heads, "\n".join(_tex_lines(result, board)))
+
+
+def _tex_frame(caption: str, heads: list[str], body: str) -> str:
     return "\n".join(
         [
             r"\begin{table}",
             r"  \centering",
-            rf"  \caption{{{escape_tex(board.environment)}. {escape_tex(note)}}}",
+            rf"  \caption{{{escape_tex(caption)}}}",
             rf"  \begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}",
             r"    \toprule",
             f"    {' & '.join(heads)} \\\\",
@@ -139,6 +145,28 @@ def _tex_lines(result: Result, board: Board) -> Iterator[str]:
         mean_rank = "" if line.mean_rank is None else f"{line.mean_rank:.1f}"
         gap = [escape_tex(text) for text in _gap(board, line)]
         yield f"    {' & '.join([escape_tex(labels[line.method]), *gap, *cells, mean_rank])} \\\\"
+
+
+def _markdown_agreement(table: AgreementTable) -> Iterator[str]:
+    yield _piped("environment", *map(escape_markdown, table.metrics))
+    yield _piped("---", *(["---:"] * len(table.metrics)))
+    for environment in table.environments:
+        rows = [table.row(environment, metric) for metric in table.metrics]
+        yield _piped(escape_markdown(environment), *(_escape_pipes(row.text) if row else "" for row in rows))
+
+
+def _agreement_notes(table: AgreementTable) -> str:
+    return escape_markdown(" ".join(f"{note}." for note in table.notes()))
+
+
+def _tex_agreement(table: AgreementTable) -> str:
+    lines = []
+    for environment in table.environments:
+        rows = [table.row(environment, metric) for metric in table.metrics]
+        texts = [re.sub(r"-(?=\d)", "$-$", escape_tex(row.text)) if row else "" for row in rows]
+        lines.append(f"    {' & '.join([escape_tex(environment), *texts])} \\\\")
+    caption = " ".join([f"{table.title}.", *(f"{note}." for note in table.notes())])
+    return _tex_frame(caption, ["environment", *map(escape_tex, table.metrics)], "\n".join(lines))
 
 
 def _score(board: Board, metric: str, line: Line, markup: Markup) -> str:

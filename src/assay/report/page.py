@@ -20,7 +20,9 @@ from assay.report.loaded_run import LoadedRun, load_run
 from assay.report.missing import groups, undefined_metrics
 from assay.report.provenance import provenance
 from assay.report.sweep_charts import sweep_panels
+from assay.report.scatter import agreement_sections
 from assay.report.text import counted, interval_text, listed, number, percent, seconds
+from assay.report.violins import violin_panels
 from assay.store.files import write_atomically
 from assay.store.store import Store
 
@@ -45,6 +47,8 @@ def _context(loaded: LoadedRun, output: Path) -> dict[str, Any]:
         "sweep_panels": sweep_panels(loaded),
         "leaderboards": leaderboards(loaded),
         "tests": tests(loaded),
+        "agreements": agreement_sections(loaded),
+        "violins": violin_panels(loaded),
         "curves": curve_panels(loaded),
         "panels": gallery_panels(loaded, output),
         "groups": groups(loaded),

@@ -35,6 +35,7 @@ from assay.core.errors import SpecError, StudyError, suggest
 from assay.core.question import Question
 from assay.core.records import printable
 from assay.core.spec import Spec
+from assay.study.agreement import AgreementReader
 from assay.study.faithfulness import TestReader
 from assay.study.limits import LARGEST_BLOCK, LARGEST_GALLERY, LONGEST_TEXT, MOST_ITEMS, excesses
 from assay.study.study import BLOCK, SAMPLES, Entry, Study
@@ -77,7 +78,7 @@ class _Reader:
         self.problems: list[str] = []
 
     def study(self, name: str) -> Study:
-        allowed = (*_SINGLE_KEYS, *_LIST_KEYS, "faithfulness", "sweep")
+        allowed = (*_SINGLE_KEYS, *_LIST_KEYS, "faithfulness", "agreement", "sweep")
         unknown = [key for key in self.table if key not in allowed]
         keys = (*allowed, *(["full"] if "full" not in self.table else []))
         self.problems += [f"unknown key '{key}'.{suggest(key, keys)}" for key in unknown[:MOST_ITEMS]]
@@ -98,6 +99,7 @@ class _Reader:
             gallery=self.gallery(lists["environments"]),
             faithfulness=tests,
             sweep=sweep,
+            agreement=tuple(AgreementReader(self).agreements(self.table.get("agreement", []), lists)),
         )
 
     def integer(

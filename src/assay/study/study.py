@@ -81,6 +81,18 @@ class Sweep:
 
 
 @dataclass(frozen=True)
+class Agreement:
+    """Metrics that are compared with a metric of truth: do they rank the methods alike?"""
+
+    truth: str  # label of a metric
+    metrics: tuple[str, ...]  # labels
+    methods: tuple[str, ...]  # labels; controls only if the study names them
+
+    def to_json(self) -> dict[str, Any]:
+        return {"truth": self.truth, "metrics": list(self.metrics), "methods": list(self.methods)}
+
+
+@dataclass(frozen=True)
 class Study:
     """A grid of environments, methods, metrics and seeds."""
 
@@ -93,6 +105,7 @@ class Study:
     data_seed: int | None = None  # None: each seed has samples of its own
     gallery: int | tuple[int, ...] = 4  # samples that the report draws: how many, the first ones; or which
     faithfulness: tuple[Faithfulness, ...] = ()
+    agreement: tuple[Agreement, ...] = ()
     sweep: Sweep | None = None
     scale: str = "quick"  # or full
     full: Study | None = None  # the study at full scale, where the file has one
@@ -167,4 +180,5 @@ class Study:
             "metrics": [entry.to_json() for entry in self.metrics],
             "faithfulness": [test.to_json() for test in self.faithfulness],
             "sweep": self.sweep.to_json() if self.sweep else None,
+            "agreement": [agreement.to_json() for agreement in self.agreement],
         }

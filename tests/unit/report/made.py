@@ -80,7 +80,7 @@ def cards() -> dict[str, dict[str, Any]]:
     named["methods/random_map"]["control"] = True
     named |= {f"environments/{name}": card("environments", name) for name in ("shapes", "rows")}
     return named | {
-        "metrics/f1": card("metrics", "f1", higher_is_better=True, range=[0.0, 1.0]),
+        "metrics/f1": card("metrics", "f1", higher_is_better=True, range=[0.0, 1.0], needs=["truth"]),
         "metrics/sensitivity_n": card("metrics", "sensitivity_n", higher_is_better=True, params=[READOUT]),
         "metrics/completeness": card("metrics", "completeness", higher_is_better=False),
     }
@@ -143,7 +143,7 @@ class Builder:
         gallery = [{"environment": environment, "key": self.samples(environment)} for environment in (SHAPES, ROWS)]
         data = {
             "run": "20260101-run",
-            "study": study(),
+            "study": self.study(),
             "rows": rows,
             "trials": trials,
             "gallery": gallery,
@@ -152,6 +152,9 @@ class Builder:
             "command": ["assay", "run", "a file.toml"],
         }
         self.put("run", "run", data=data)
+
+    def study(self) -> dict[str, Any]:
+        return study()
 
     def samples(self, environment: str) -> str:
         image = environment == SHAPES

@@ -1,0 +1,157 @@
+"""How well the metrics of a run rank methods by truth, from its boards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from assay.core.errors import StoreError
+from assay.core.records import Record
+from assay.report.components import Component, by_label
+from assay.report.text import counted, interval_text, listed, number
+from assay.stats.agreement import Agreement, Scores, agreement
+from assay.store.store import Store
+
+if TYPE_CHECKING:
+    from assay.report.board import Board, Cell
+
+WITHOUT_INTERVAL = {
+    "one": "one seed: no interval",
+    "two": "two seeds: both values, no interval",
+    "equal": "no interval: equal in all seeds",
+    "shared": "no interval: the seeds share model and samples",
+}
+
+
+@dataclass(frozen=True)
+class AgreementRow:
+    """One metric compared with a metric of truth in one environment."""
+
+    environment: str
+    truth: str  # labels of metrics
+    metric: str
+    found: Agreement
+    left_out: Mapping[str, str]  # methods without a value by one of the two, and why
+
+    def to_json(self) -> dict[str, Any]:
+        names = {"environment": self.environment, "truth": self.truth, "metric": self.metric}
+        return {**names, **vars(self.found), "left_out": dict(self.left_out)}
+
+    @property
+    def text(self) -> str:
+        """``0.619 [0.402, 0.836] 7/8 (0.714)``: mean over seeds, interval, seeds that count, correlation of means."""
+        found = self.found
+        if found.value is None:
+            return found.reason
+        parts = [number(found.value), interval_text(found)]
+        parts.append(f"{found.defined}/{found.count}" if found.defined < found.count else "")
+        parts.append(f"({number(found.of_means)})" if found.of_means is not None and found.count > 1 else "")
+        return " ".join(part for part in parts if part)
+
+
+@dataclass(frozen=True)
+class AgreementTable:
+    """All metrics that a study compares with one metric of truth: environments down, metrics across."""
+
+    truth: str
+    metrics: tuple[str, ...]
+    methods: tuple[str, ...]  # that the study asks about
+    rows: tuple[AgreementRow, ...]
+
+    @property
+    def environments(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(row.environment for row in self.rows))
+
+    def row(self, environment: str, metric: str) -> AgreementRow | None:
+        """None where one of the two metrics is not meant for the environment."""
+        names = (environment, metric)
+        return next((row for row in self.rows if (row.environment, row.metric) == names), None)
+
+    @property
+    def title(self) -> str:
+        return f"Agreement with {self.truth}: Spearman's correlation over {counted(len(self.methods), 'method')}"
+
+    def notes(self) -> Iterator[str]:
+        """What the numbers are, and which methods are not in them."""
+        found = [row.found for row in self.rows]
+        yield f"methods: {listed(self.methods)}"
+        seeds = max((agreement.count for agreement in found), default=0)
+        if any(agreement.basis == "seeds" for agreement in found):
+            yield f"mean of the correlations in each seed, 95 % interval over {counted(seeds, 'seed')}"
+        if seeds > 1:
+            yield "in parentheses: the correlation of scores averaged over seeds"
+        yield from (text for basis, text in WITHOUT_INTERVAL.items() if any(one.basis == basis for one in found))
+        yield from self._left_out()
+
+    def _left_out(self) -> Iterator[str]:
+        columns: dict[tuple[str, str], list[str]] = {}
+        for row in self.rows:
+            for left_out in row.left_out.items():
+                columns.setdefault(left_out, []).append(f"{row.metric} in {row.environment}")
+        for (method, why), names in columns.items():
+            extent = "everywhere" if len(names) == len(self.rows) else f"of {listed(names)}"
+            yield f"{method} is left out {extent}: {why}"
+
+
+def agreement_tables(
+    run: Record, store: Store, boards: Sequence[Board], records: Mapping[str, Record]
+) -> tuple[AgreementTable, ...]:
+    """The comparisons that the study asks for, in its order."""
+    asked: Sequence[Mapping[str, Any]] = run.data["study"].get("agreement", ())
+    independent = {board.environment: _independent(board, store, records) for board in boards if asked}
+    metrics = by_label(run, "metrics")
+    tables = []
+    for item in asked:
+        truth, methods = metrics[item["truth"]], tuple(item["methods"])
+        rows = tuple(
+            _row(board, metrics[metric], truth, methods, independent[board.environment])
+            for board in boards
+            for metric in item["metrics"]
+            if metric in board.metrics and truth.label in board.metrics
+        )
+        tables.append(AgreementTable(truth.label, tuple(item["metrics"]), methods, rows))
+    return tuple(tables)
+
+
+def _row(board: Board, metric: Component, truth: Component, methods: Sequence[str], independent: bool) -> AgreementRow:
+    names = (board.environment, truth.label, metric.label)
+    if not (metric.ranks_methods and truth.ranks_methods):
+        return AgreementRow(*names, Agreement(None, reason="one of the two metrics ranks no methods"), {})
+    cells = {line.method: line.cells for line in board.lines if line.method in methods}
+    same_direction = metric.higher_is_better == truth.higher_is_better
+    found = agreement(_scores(cells, metric.label), _scores(cells, truth.label), same_direction, independent)
+    left_out = {
+        name: _why([cells[name][metric.label], cells[name][truth.label]]) if name in cells else "not run here"
+        for name in methods
+        if name not in found.methods
+    }
+    return AgreementRow(*names, found, left_out)
+
+
+def _scores(cells: Mapping[str, Mapping[str, Cell]], metric: str) -> dict[str, Scores]:
+    """By method; without those that have no value."""
+    by_method = {name: row[metric] for name, row in cells.items()}
+    return {name: Scores(cell.value, cell.per_seed) for name, cell in by_method.items() if cell.value is not None}
+
+
+def _why(cells: Sequence[Cell]) -> str:
+    """Why a method is not compared."""
+    for cell in cells:
+        if cell.status != "ok":
+            return cell.status
+    return "undefined" if any(cell.value is None for cell in cells) else "undefined in some seeds"
+
+
+def _independent(board: Board, store: Store, records: Mapping[str, Record]) -> bool:
+    """Whether seeds have models or samples of their own: not if fewer samples differ than there are."""
+    keys = [cell.key for line in board.lines for cell in line.cells.values() if cell.value is not None]
+    for record in (records[key] for key in keys if key in records):
+        unit = record.data.get("unit", "")
+        if unit == "samples":
+            try:
+                return len(store.load(record).get("samples", ())) >= int(record.data["count"])
+            except StoreError:
+                continue
+        return bool(unit == "seeds")
+    return False

@@ -1,0 +1,91 @@
+"""The columns of exported tables, with the types that pandas gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+LONG: Mapping[str, str] = {
+    "study": "string",
+    "environment": "string",
+    "method": "string",
+    "metric": "string",
+    "seed": "Int64",
+    "sample": "Int64",  # empty where a whole block has no evidence
+    "block": "Int64",  # the first sample of the block
+    "value": "Float64",  # empty where undefined, skipped, failed, and for set-level metrics
+    "defined": "boolean",
+    "status": "string",  # ok, skipped, failed
+    "reason": "string",
+    "key": "string",  # of the evidence
+    "environment_spec": "string",
+    "method_spec": "string",
+    "method_question": "string",  # JSON: where the study overrides the environment's question
+    "metric_spec": "string",
+}
+SCORES: Mapping[str, str] = {
+    "study": "string",
+    "environment": "string",
+    "method": "string",
+    "metric": "string",
+    "value": "Float64",
+    "low": "Float64",
+    "high": "Float64",
+    "basis": "string",  # what the interval is over: seeds, samples or draw; why it has none: two or equal
+    "per_seed": "string",  # JSON: the value of each seed, null where it is undefined
+    "deviation": "Float64",  # standard deviation over seeds; empty for fewer than two
+    "rank": "Float64",
+    "letters": "string",  # two methods that are not separated have one in common; empty: too few units, or no value
+    "count": "Int64",
+    "defined": "Int64",
+    "ceiling": "Float64",  # the best value possible on these samples, where the metric knows it
+    "gap": "Float64",  # between the attribution's sum and what the method promises, as a share; empty: no promise
+    "gap_mark": "string",  # what a gap above a tenth means
+    "notes": "string",  # the method's notes about its attributions
+    "explains": "string",  # the number that the method explained, where it is not the one that the metric read
+    "reads": "string",  # the number that the metric read, in the same case
+    "status": "string",
+    "reason": "string",
+    "key": "string",  # of the score
+}
+PAIRS: Mapping[str, str] = {
+    "study": "string",
+    "environment": "string",
+    "metric": "string",
+    "left": "string",  # the better method, by mean rank
+    "right": "string",
+    "unit": "string",  # what the test is over: seeds, samples
+    "units": "Int64",  # in which both methods have a value
+    "difference": "Float64",  # mean of left minus right
+    "low": "Float64",  # its 95 % interval, of this pair alone
+    "high": "Float64",
+    "effect": "Float64",  # rank-biserial correlation: 1 if left is better in all units, -1 if right is
+    "p": "Float64",  # Wilcoxon's signed-rank test, two-sided
+    "p_holm": "Float64",  # corrected for all pairs of the environment and metric
+    "separated": "boolean",  # p_holm is at most 0.05
+}
+CURVES: Mapping[str, str] = {
+    "study": "string",
+    "environment": "string",
+    "method": "string",
+    "metric": "string",
+    "point": "Int64",  # index along the curve: x need not increase
+    "x": "Float64",
+    "y": "Float64",
+    "x_axis": "string",  # axis labels, from the metric's card
+    "y_axis": "string",
+}
+AGREEMENT: Mapping[str, str] = {
+    "study": "string",
+    "environment": "string",
+    "truth": "string",  # the metric of truth
+    "metric": "string",
+    "value": "Float64",  # Spearman's correlation over methods, mean over seeds
+    "low": "Float64",  # its 95 % interval over seeds
+    "high": "Float64",
+    "basis": "string",  # seeds; why it has no interval: one, two, equal, shared
+    "per_seed": "string",  # JSON: the correlation of each seed, null where all methods tie
+    "of_means": "Float64",  # correlation of the scores averaged over seeds
+    "methods": "string",  # JSON: the methods compared
+    "left_out": "string",  # JSON: methods without a value by one of the two, and why
+    "reason": "string",  # why there is no value
+}
