@@ -1,4 +1,4 @@
-"""Two classes, each with an object in the centre and one at the edge, and a trained network (AttributionLab, figure 3)."""
+"""Images of two objects, either of which tells the class, and a trained network (AttributionLab, figure 3)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from assay.train.networks import restore
 
 @dataclass(frozen=True)
 class TwoObjects:
-    """White objects on black: rectangles in the centre and at the top left edge, or discs in the centre and at the
-    lower right edge. Either object tells the class. No truth is known: training decides which one the network uses.
+    """An object in the centre, one at the edge, and a network trained to tell two classes. No truth is known.
+
+    White on black: rectangles in the centre and at the top left edge, or discs in the centre and at the lower right
+    edge. Either object tells the class; training decides which of them the network uses.
 
     As in appendix A, there is one image of each class, and the network is trained on these two. Samples are the same
     two images in turn; the seed draws initial weights and the order of training. ``vary`` makes images differ: each
@@ -52,6 +54,7 @@ class TwoObjects:
     def __post_init__(self) -> None:
         if problems := list(self._problems()):
             raise SpecError(f"two_objects: {'; '.join(problems)}.")
+        self._blank()  # raises SpecError for an unknown network
 
     @classmethod
     def tiny(cls) -> TwoObjects:
@@ -100,7 +103,7 @@ class TwoObjects:
             problems.append(f"train_rows={self.train_rows} must be even and at least 2")
         if min(self.width, self.batch) < 1 or self.epochs < 0 or self.lr <= 0:
             problems.append("width and batch are at least 1, epochs at least 0, lr is positive")
-        if min(self.edge, self.centre) * self.side < 3 * (1 - self.vary) or self.side < 8:
+        if min(self.edge, self.centre) * self.side < 3:
             problems.append(f"side={self.side} leaves objects of fewer than 3 pixels: choose larger images or regions")
         return problems
 

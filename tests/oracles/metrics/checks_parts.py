@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from assay.core.errors import NotApplicable, SpecError
+from assay.core.evidence import Evidence
 from assay.core.trial import Scene, Trial
 from oracles.metrics.refusals import refuses
 from oracles.metrics.scenes import PIXELS, VALUE, Lambda, image_scene, numbers, scene
@@ -19,7 +20,7 @@ from oracles.metrics.scenes import PIXELS, VALUE, Lambda, image_scene, numbers, 
 Make = Callable[..., Any]
 PARTS = {"left": torch.zeros(6, 6, dtype=torch.bool), "all": torch.ones(6, 6, dtype=torch.bool)}
 PARTS["left"][1:5, :3] = True
-PAGE = 0.5  # the environment's baseline
+PAGE = 2.0  # the environment's baseline
 CLASSES = 3
 
 
@@ -71,19 +72,23 @@ def labelled(where: Scene, hits: dict[str, list[bool]]) -> Scene:
     Samples are known by the pixel (0, 5), which lies outside of the part, or by (2, 1), which lies inside.
     """
     x = torch.full((len(hits["complete"]), *PIXELS.entries), PAGE, dtype=torch.float64)
-    x[:, :, 0, 5] = x[:, :, 2, 1] = torch.arange(2.0, 2 + len(x), dtype=torch.float64)[:, None]
+    x[:, :, 0, 5] = x[:, :, 2, 1] = torch.arange(10.0, 10 + len(x), dtype=torch.float64)[:, None]
 
     def answer(rows: Tensor) -> Tensor:
         found = torch.zeros(len(rows), CLASSES, dtype=torch.float64)
-        for index, row in enumerate(rows):
+        for index, row in enumerate(rows.detach()):
             outside, inside = float(row[0, 0, 5]), float(row[0, 2, 1])
-            number = int(max(outside, inside)) - 2
+            number = int(max(outside, inside)) - 10
             name = "complete" if outside == inside else "without" if outside > inside else "alone"
             known = 0 <= number < len(x)
             found[index, (number + (known and not hits[name][number])) % CLASSES] = 1
         return found
 
     return parted(scene(x, Lambda(answer), PIXELS))
+
+
+def hits_of(complete: list[bool], without: list[bool], alone: list[bool]) -> dict[str, list[bool]]:
+    return {"complete": complete, "without": without, "alone": alone}
 
 
 def check_ignores_part(make: Make) -> None:
@@ -98,12 +103,12 @@ def check_ignores_part(make: Make) -> None:
     yes, third = [True] * 30, [number % 3 == 0 for number in range(30)]
     most, nearly = [number != 7 for number in range(30)], [number % 3 == 0 or number < 4 for number in range(30)]
     rule = {
-        "ignored": (dict(complete=yes, without=yes, alone=third), 1.0),
-        "wrong about one": (dict(complete=most, without=yes, alone=third), 0.0),
-        "wrong about one without": (dict(complete=yes, without=most, alone=third), 0.0),
-        "right from the part": (dict(complete=yes, without=yes, alone=yes), 0.0),
-        "wrong from the part": (dict(complete=yes, without=yes, alone=[False] * 30), 0.0),
-        "nearly chance": (dict(complete=yes, without=yes, alone=nearly), 1.0),
+        "ignored": (hits_of(yes, yes, third), 1.0),
+        "wrong about one": (hits_of(most, yes, third), 0.0),
+        "wrong about one without": (hits_of(yes, most, third), 0.0),
+        "right from the part": (hits_of(yes, yes, yes), 0.0),
+        "wrong from the part": (hits_of(yes, yes, [False] * 30), 0.0),
+        "nearly chance": (hits_of(yes, yes, nearly), 1.0),
     }
     for name, (hits, expected) in rule.items():
         metric = make(part="left")
@@ -134,6 +139,9 @@ def _check_undefined_rows(metric: Any) -> None:
     assert evidence["complete"][1] == evidence["chance"][1] == 0
     score = metric.reduce(evidence)
     assert (score.count, score.defined) == (3, 2)
+    ignored = {name: np.array([*row, 0.0]) for name, row in (("complete", [1.0, 1.0]), ("without", [1.0, 1.0]))}
+    ignored |= {"alone": np.array([1.0, 0.0, 0.0]), "chance": np.array([0.5, 0.5, 0.0])}
+    assert metric.reduce(Evidence({**ignored, "defined": np.array([True, True, False])})).value == 1.0
 
 
 def check_part_share(make: Make) -> None:
