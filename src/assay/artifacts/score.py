@@ -18,7 +18,7 @@ from assay.artifacts.evidence import EvidenceArtifact
 from assay.artifacts.group import Group
 from assay.artifacts.outcome import Blocked
 from assay.core.evidence import Evidence, Reduce, mean_score, merge
-from assay.core.facts import draws_model, identities, promised_range
+from assay.core.facts import draws_model, fact, identities, promised_range
 from assay.core.protocols import Preparing
 from assay.core.records import Kind
 from assay.stats.intervals import RESAMPLES, RULE, Interval, interval, mean_axis, mean_curve
@@ -67,7 +67,10 @@ class ScoreArtifact:
         if len(self.evidence) > 1 and not new_model_per_seed:
             seeds = [blocks[0].trial.place.data_seed for blocks in self.evidence]
             sample_identities = [identities(environment, range(self.samples), seed) for seed in seeds]
-        estimate = interval(per_seed, reduce, new_model_per_seed, promised_range(metric), sample_identities)
+        yes_or_no = bool(fact(metric, "yes_or_no", False))
+        estimate = interval(
+            per_seed, reduce, new_model_per_seed, promised_range(metric), sample_identities, yes_or_no=yes_or_no
+        )
         computed = computed_score(per_seed, reduce, estimate)
         if estimate is None:
             return computed

@@ -106,6 +106,9 @@ class Setting:
     differentiable: bool = True
     rule: Callable[[Tensor], Tensor] | None = None  # the scores, without noise, by which labels were drawn, where known
     forward: Callable[[Tensor], Tensor] | None = None  # the same function as the model, faster, without gradients
+    parts: Mapping[str, Tensor] = field(
+        default_factory=dict
+    )  # named regions, bool (*features): an object's, for example
     sibling: nn.Module | None = None  # another model for the same samples: the one this was made from, for example
     picture: Callable[[Tensor], Tensor] | None = None  # samples as RGB pictures in 0..1; None: stretched to 0..1
     hints: Mapping[str, str] = field(default_factory=dict)  # for example the layer that a method usually reads
@@ -118,13 +121,15 @@ class Setting:
         copy = self._with_model_copies()  # Module.to works in place
         sibling = None if copy.sibling is None else copy.sibling.to(device, dtype)
         model = copy.model.to(device, dtype)
-        return replace(copy, model=model, sibling=sibling, background=background, reference=reference)
+        parts = {name: part.to(device) for name, part in self.parts.items()}
+        return replace(copy, model=model, sibling=sibling, background=background, reference=reference, parts=parts)
 
     def copied(self) -> Setting:
-        """A copy that shares no models, reference rows or background with this one."""
+        """A copy that shares no models, reference rows, background or parts with this one."""
         reference = None if self.reference is None else self.reference.copy()
         background = None if self.background is None else self.background.clone()
-        return replace(self._with_model_copies(), reference=reference, background=background)
+        parts = {name: part.clone() for name, part in self.parts.items()}
+        return replace(self._with_model_copies(), reference=reference, background=background, parts=parts)
 
     def _with_model_copies(self) -> Setting:
         sibling = None if self.sibling is None else model_copy(self.sibling)

@@ -12,6 +12,7 @@ from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence
 from assay.core.question import Question
 from assay.core.trial import Scene, Trial
+from assay.metrics._parts import only, part_of
 from assay.metrics._removal import classifies, correctness
 from assay.metrics._rows import rows
 
@@ -23,12 +24,14 @@ class Accuracy:
     ``of='rule'`` asks the scores without noise by which the labels were drawn: what no model can exceed by more than
     chance. A model below it has errors that are not label noise. ``of='majority'`` always answers with the label that
     most reference rows have: a model below it is worse than one that reads no input. On training rows every sample has
-    the same value, the share of all of them. Says nothing about the attribution: it is the same for every method.
+    the same value, the share of all of them. ``keep`` shows one part of each input alone: all outside of it gets the
+    environment's baseline. Says nothing about the attribution: it is the same for every method.
     Undefined where an output is not finite.
     """
 
     of: Literal["model", "rule", "majority"] = "model"  # the model, the rule, or the most frequent label
     on: Literal["samples", "training"] = "samples"  # the evaluated samples, or the reference rows
+    keep: str = ""  # the only part that is shown, where an environment names parts; empty: complete inputs
 
     higher_is_better: ClassVar[bool] = True
     about: ClassVar[str] = "models"  # a method is not better for it
@@ -56,6 +59,8 @@ class Accuracy:
 
     def _correct(self, scene: Scene, x: Tensor, label: Tensor) -> Tensor:
         """(N,): 1 or 0, NaN where there is no finite answer."""
+        if self.keep:
+            x = only(scene.setting, part_of(scene.setting, self.keep), x)
         if self.of == "model":
             if not classifies(scene):
                 raise NotApplicable("needs a classifier, and this model answers with a value")

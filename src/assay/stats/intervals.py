@@ -65,11 +65,13 @@ def interval(
     identities: Sequence[Sequence[Hashable]] | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    yes_or_no: bool = False,
 ) -> Interval | None:
     """The mean over seeds of the reduced value, with its interval; None if no seed defines it.
 
     ``bounds`` is the range that the metric promises. ``identities`` names the samples of each seed, so that equal
-    samples are recognised; None: no two are the same.
+    samples are recognised; None: no two are the same. ``yes_or_no``: the score of a seed is 1 or 0, and the value a
+    share of seeds.
     """
     scores = [reduce(evidence) for evidence in per_seed]
     values_per_seed = tuple(None if score.value is None else float(score.value) for score in scores)
@@ -83,7 +85,9 @@ def interval(
     means = are_means(evidence, reduce, values)
     defined_identities = None if identities is None else [identities[index] for index in defined_seeds]
     seeds = _Seeds(evidence, values, means, bounds, defined_identities)
-    if draws_model and len(defined_seeds) > 1:
+    if draws_model and yes_or_no:
+        limits, basis = _share_limits(float(values.mean()), len(values)), "seeds"
+    elif draws_model and len(defined_seeds) > 1:
         limits, basis = _over_seeds(seeds)
     elif means:
         limits, basis = _over_samples(seeds)

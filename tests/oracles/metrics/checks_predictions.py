@@ -15,6 +15,7 @@ from assay.core.errors import NotApplicable
 from assay.core.setting import Reference
 from assay.core.trial import Scene, Trial
 from oracles.metrics import literal_between
+from oracles.metrics.checks_parts import kept_parts_of_accuracy
 from oracles.metrics.refusals import refuses
 from oracles.metrics.scenes import PLAIN, VALUE, Lambda, numbers, scene, table_scene, truth_scene
 
@@ -73,6 +74,7 @@ def check_accuracy(make: Make) -> None:
     assert len({known.count(label) for label in known}) > 1
     assert judged(make(of="majority"), where)[0] == [float(label == most) for label in where.samples.label.tolist()]
     np.testing.assert_allclose(judged(make(of="majority", on="training"), where)[0], [known.count(most) / 20] * ROWS)
+    kept_parts_of_accuracy(make)
     _check_infinite_outputs(make(), [True, False, True])
     _check_infinite_outputs(make(of="rule"), [True, False, True])
     bare = replace(where, setting=replace(where.setting, rule=None, reference=None))

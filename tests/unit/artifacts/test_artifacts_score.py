@@ -63,6 +63,14 @@ def test_an_interval_is_over_what_the_seed_draws(study, store, environment, valu
         assert data["low"] < data["value"] < data["high"]
 
 
+def test_a_yes_or_no_about_each_model_gets_the_interval_of_a_share(study, store):
+    untrained = "two_objects(network='resnet8', width=2, side=16, epochs=0)"
+    table = {"environments": [untrained], "methods": ["random_map"], "metrics": ["ignores_part"], "samples": 2}
+    data = next(record for record in finish(study(**table, seeds=[0, 1, 2]), store) if record.kind == "score").data
+    assert (data["per_seed"], data["basis"]) == ([0.0, 0.0, 0.0], "seeds")
+    assert (data["low"], data["high"]) == (0.0, pytest.approx(1 - 0.025 ** (1 / 3)))
+
+
 @pytest.mark.parametrize(
     ("table", "unit", "samples"),
     [

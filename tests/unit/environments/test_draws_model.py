@@ -27,6 +27,8 @@ CASES = {
     "tabular_rule(model='forest')": True,
     "cifar": False,
     "cifar(weights='trained')": True,
+    "two_objects": True,
+    "two_objects(vary=0.5)": True,
     "own": False,
     "in_domain(of=cifar())": True,
     "in_domain(of=cifar(), epochs=0)": False,

@@ -15,7 +15,7 @@ from assay.core.spec import Spec
 from assay.foreign.imports import load
 from oracles.metrics.checks import CHECKS
 
-OPTIONAL = {"after_prepare", "axes", "varies", "aliases", "about", "controls", "best_on_linear"}
+OPTIONAL = {"after_prepare", "axes", "varies", "aliases", "about", "controls", "best_on_linear", "yes_or_no"}
 FACTS = {"higher_is_better", "range", "ideal", "needs", "invariant", "exact_on_linear", "cost", "paper"}
 
 

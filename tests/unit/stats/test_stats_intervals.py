@@ -56,6 +56,21 @@ def test_samples_do_not_narrow_an_interval_over_seeds():
     assert limits(few) == limits(many)
 
 
+@pytest.mark.parametrize(("hits", "seeds"), [(13, 20), (0, 20), (20, 20), (1, 2), (1, 1)])
+def test_a_share_of_models_has_clopper_and_pearson_s_interval(hits, seeds):
+    exact = stats.binomtest(hits, seeds).proportion_ci(0.95, "exact")
+    rows = [evidence([float(number < hits)] * 4) for number in range(seeds)]
+    for reduce in (mean_score, largest):
+        estimate = interval(rows, reduce, bounds=(0.0, 1.0), yes_or_no=True)
+        assert limits(estimate) == pytest.approx((exact.low, exact.high))
+        assert (estimate.value, estimate.basis) == (pytest.approx(hits / seeds), "seeds")
+
+
+def test_where_seeds_draw_samples_only_a_yes_or_no_is_no_share_of_models():
+    rows = [evidence([1.0, 1.0]), evidence([0.0, 0.0]), evidence([1.0, 1.0])]
+    assert limits(interval(rows, draws_model=False, yes_or_no=True)) == limits(interval(rows, draws_model=False))
+
+
 def test_two_seeds_are_two_values_and_no_interval():
     estimate = interval([evidence([1, 2]), evidence([4, 6])])
     assert (estimate.basis, estimate.low, estimate.high, estimate.per_seed) == ("two", None, None, (1.5, 5.0))

@@ -37,12 +37,20 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "token_count": ({"negation": True},),
 }
 
-# Variants, wrappers and others at which methods or metrics are tried as well: two classes, for metrics that need these.
+# Variants, wrappers and others at which methods or metrics are tried as well: two classes or named parts, for metrics
+# that need these.
 EXTRA_SITES: Mapping[str, tuple[str, ...]] = {
     "methods": ("tabular_rule(model='forest')", "tabular_rule(model='boosted')"),
-    "metrics": ("color_count(unseen=False)", "tabular_rule(model='forest')", "in_domain", "public_table"),
+    "metrics": (
+        "color_count(unseen=False)",
+        "tabular_rule(model='forest')",
+        "in_domain",
+        "public_table",
+        "two_objects",
+    ),
 }
-SIMILAR = ("public_table",)  # to methods the same as another site: a table and a network like those of tabular_rule
+# To methods the same as another site: a table and a network like those of tabular_rule, images and one like cifar's.
+SIMILAR = ("public_table", "two_objects")
 
 
 @dataclass(frozen=True, eq=False)
