@@ -224,11 +224,13 @@ def _other(pair: Json) -> str:
 
 def _forms() -> Iterator[str]:
     metrics = ("Spearman", "precision at support", "noise mass", "noise mass, by column")
-    yield piped("form", "test accuracy", "rule", *(f"{metric}: AGOP-IxG / DeepSHAP / LIME" for metric in metrics))
-    yield piped("---", "---:", "---:", *("---" for _ in metrics))
+    three = (f"{metric}: AGOP-IxG / DeepSHAP / LIME" for metric in metrics)
+    yield piped("form", "test accuracy", "rule", *three, "Spearman, AGOP-IxG minus DeepSHAP")
+    yield piped("---", "---:", "---:", *("---" for _ in metrics), "---")
     for form, board in boards("agop/sparse_forms").items():
         accuracies = (cell(board, "AGOP-IxG", name)["value"] for name in ("test accuracy", "accuracy of the rule"))
-        yield piped(form, *(f"{value:.3f}" for value in accuracies), *(_three(board, metric) for metric in metrics))
+        values = (*(f"{value:.3f}" for value in accuracies), *(_three(board, metric) for metric in metrics))
+        yield piped(form, *values, paired(board, "AGOP-IxG", "DeepSHAP", "Spearman"))
 
 
 def _three(board: Json, metric: str) -> str:

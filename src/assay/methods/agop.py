@@ -85,7 +85,7 @@ class Agop:
 
 
 def weighted(gradient: Tensor, x: Tensor, fitted: Mapping[str, Tensor]) -> Tensor:
-    """The attribution of ``x`` from its gradient and from what ``fit`` returned, in the shape of ``x``; NaN stays NaN."""
+    """The attribution of ``x`` (in its shape) from its gradient and from what ``fit`` returned; NaN stays NaN."""
     slopes = gradient.flatten(1).double()
     factor = fitted.get("factor")
     product = slopes * fitted["diagonal"] if factor is None else slopes @ factor @ factor.T
