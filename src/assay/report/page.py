@@ -19,8 +19,8 @@ from assay.report.leaderboard import Test, leaderboards, tests
 from assay.report.loaded_run import LoadedRun, load_run
 from assay.report.missing import groups, undefined_metrics
 from assay.report.provenance import provenance
-from assay.report.sweep_charts import sweep_panels
 from assay.report.scatter import agreement_sections
+from assay.report.sweep_charts import sweep_panels
 from assay.report.text import counted, interval_text, listed, number, percent, seconds
 from assay.report.violins import violin_panels
 from assay.store.files import write_atomically
