@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS = 1
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: setup demo test test-full torture check audit check-quantus format bench journey docs readme clean
+.PHONY: setup demo test test-full torture check audit check-quantus format bench journey docs readme experiments clean
 
 setup: $(READY)
 
@@ -76,6 +76,10 @@ docs: setup
 # README's tables: runs what they quote (half an hour), keeps the results and writes the tables.
 readme: setup
 	$(BIN)/python docs/make_readme.py --run
+
+# The tables of docs/experiments.md: runs every study it quotes (an hour; Adult needs ASSAY_DATA).
+experiments: setup
+	$(BIN)/python docs/make_experiments.py --run
 
 clean:
 	rm -rf $(VENV) build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -161,12 +161,20 @@ def piped(*cells: str) -> str:
 
 
 def table(name: str, environment: str, metrics: Sequence[str]) -> Iterator[str]:
-    """Mean and standard deviation over seeds."""
+    """Mean and standard deviation over seeds; below it, methods that do not apply, with the reason."""
     board = boards(name)[environment]
+    reasons: dict[str, list[str]] = {}
     yield piped("method", *metrics)
     yield piped("---", *("---:" for _ in metrics))
     for method in board["methods"]:
-        yield piped(method, *(_value(cell(board, method, metric)) for metric in metrics))
+        cells = [cell(board, method, metric) for metric in metrics]
+        if all(found["status"] == "skipped" for found in cells):
+            reasons.setdefault(cells[0]["reason"], []).append(method)
+        else:
+            yield piped(method, *map(_value, cells))
+    if reasons:
+        yield ""
+        yield "Skipped: " + "; ".join(f"{', '.join(methods)} ({reason})" for reason, methods in reasons.items()) + "."
 
 
 def _value(found: Cell) -> str:
