@@ -20,7 +20,7 @@ from assay.report.components import Component, by_label, components
 from assay.report.loaded_run import LoadedRun
 
 POINTS = 32  # along a violin
-LABELS, VALUES, ROW = 190, 330, 30  # widths of labels and of values, height of a method's row
+LABELS, VALUES, ROW = 205, 315, 30  # widths of labels and of values, height of a method's row
 TOP, BOTTOM, MARGIN, HALF = 8, 30, 14, 12  # HALF: of a violin's thickness
 MOST_LETTERS = 28  # of a label; the rest is in its title
 

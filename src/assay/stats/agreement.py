@@ -8,7 +8,7 @@ one. ``of_means`` is the correlation of the scores averaged over seeds: it has l
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -93,19 +93,17 @@ def complete_methods(metric: Mapping[str, Scores], truth: Mapping[str, Scores]) 
     both = {
         name: [a is not None and b is not None for a, b in zip(metric[name].per_seed, row.per_seed, strict=True)]
         for name, row in truth.items()
-        if name in metric and len(metric[name].per_seed) == len(row.per_seed)
+        if name in metric
     }
-    used = (
-        [any(column) for column in zip(*both.values(), strict=True)] if len(set(map(len, both.values()))) == 1 else []
-    )
-    return tuple(name for name, row in both.items() if any(row) and row == used)
+    used = [any(column) for column in zip(*both.values(), strict=True)]
+    return tuple(name for name, row in both.items() if any(used) and row == used)
 
 
 def _with_interval(found: Agreement, independent: bool) -> Agreement:
     """The mean over seeds and its interval, by the rule for scores whose seeds draw a model."""
     values = [value for value in found.per_seed if value is not None]
     if not values:
-        return Agreement(**{**vars(found), "reason": "all methods tie"})
+        return replace(found, reason="all methods tie")
     rows = [
         Evidence({"value": np.array([value or 0.0]), "defined": np.array([value is not None])})
         for value in found.per_seed
@@ -117,7 +115,7 @@ def _with_interval(found: Agreement, independent: bool) -> Agreement:
         low, high, basis = None, None, "one"
     elif not independent:
         low, high, basis = None, None, "shared"
-    return Agreement(estimate.value, low, high, basis, found.per_seed, found.of_means, found.methods)
+    return replace(found, value=estimate.value, low=low, high=high, basis=basis)
 
 
 def _too_few(count: int) -> str:
