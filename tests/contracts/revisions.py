@@ -60,7 +60,7 @@ def measure(kind: str, name: str) -> Output:
         truth = here.pool.truth
         return _output(kind, name, name, parts if truth is None else {**parts, "truth": truth.effect})
     case_of: Any = method_case if kind == "methods" else metric_case
-    for place in sites(kind):
+    for place in sites(kind, card(kind, expand_alias(kind, Spec(name)).name).fact("needs", ())):
         case = case_of(EXAMPLES.get(name, name), place).fresh()
         if not case.reason():
             return _output(kind, name, place, _parts(case, kind))

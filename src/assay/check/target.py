@@ -17,6 +17,7 @@ from assay.check.contracts.metric_case import MetricCase
 from assay.check.instruments.sites import site, sites
 from assay.check.linear import contracts as linear
 from assay.check.linear.linear_case import LinearCase
+from assay.core.facts import fact
 from assay.core.spec import Spec
 from assay.foreign.imports import load
 from assay.foreign.metrics import ForeignMetric
@@ -82,7 +83,8 @@ def cases(kind: str, spec: Spec, promises: Mapping[str, Any] = MappingProxyType(
     component = build(kind, resolve(kind, spec))
     case_type = MethodCase if kind == "methods" else MetricCase
     if not isinstance(component, ForeignMetric):
-        yield from (case_type(str(spec), component, site(name)) for name in sites(kind))
+        needs = fact(component, "needs", ())
+        yield from (case_type(str(spec), component, site(name)) for name in sites(kind, needs))
     if kind == "metrics":
         yield LinearCase.of(str(spec), component, promises)
 

@@ -41,7 +41,7 @@ class IgnoresPart:
     yes_or_no: ClassVar[bool] = True
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 1.0
-    needs: ClassVar[tuple[str, ...]] = ("model", "label")
+    needs: ClassVar[tuple[str, ...]] = ("model", "label", "parts")
     invariant: ClassVar[tuple[str, ...]] = ("scale", "shift", "monotone")
     exact_on_linear: ClassVar[bool] = False
     cost: ClassVar[str] = "3 model rows a sample, shared by all methods"

@@ -20,9 +20,8 @@ class PartShare:
 
     ``of='model'`` asks no method: the part and all outside of it are the two players of a game whose value is the
     explained number, with the environment's baseline in place of what is left out. The share is the part's absolute
-    Shapley value, divided by the sum of both. That describes two regions and two of many possible ways to leave them
-    out; it is no truth about pixels. Undefined where attribution, or both Shapley values, are zero, and where an output
-    is not finite.
+    Shapley value, divided by the sum of both. It depends on what replaces a region and is no truth about pixels.
+    Undefined where attribution, or both Shapley values, are zero, and where an output is not finite.
     """
 
     part: str = "centre"  # which part, where an environment names parts
@@ -32,7 +31,7 @@ class PartShare:
     about: ClassVar[str] = "models"  # a method is not better for it
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     ideal: ClassVar[float] = 1.0
-    needs: ClassVar[tuple[str, ...]] = ("model",)
+    needs: ClassVar[tuple[str, ...]] = ("model", "parts")
     invariant: ClassVar[tuple[str, ...]] = ("scale",)
     exact_on_linear: ClassVar[bool] = False
     cost: ClassVar[str] = "no model call; of='model': 4 model rows a sample, shared by all methods"

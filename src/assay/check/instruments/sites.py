@@ -37,18 +37,12 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "token_count": ({"negation": True},),
 }
 
-# Variants, wrappers and others at which methods or metrics are tried as well: two classes or named parts, for metrics
-# that need these.
+# Variants, wrappers and others at which methods or metrics are tried as well: two classes, for metrics that need these.
 EXTRA_SITES: Mapping[str, tuple[str, ...]] = {
     "methods": ("tabular_rule(model='forest')", "tabular_rule(model='boosted')"),
-    "metrics": (
-        "color_count(unseen=False)",
-        "tabular_rule(model='forest')",
-        "in_domain",
-        "public_table",
-        "two_objects",
-    ),
+    "metrics": ("color_count(unseen=False)", "tabular_rule(model='forest')", "in_domain", "public_table"),
 }
+PART_SITES = ("two_objects",)  # with named parts of inputs; only metrics that need these are tried there
 # To methods the same as another site: a table and a network like those of tabular_rule, images and one like cifar's.
 SIMILAR = ("public_table", "two_objects")
 
@@ -112,8 +106,8 @@ def environments() -> dict[str, Any]:
     return instances
 
 
-def sites(kind: str) -> tuple[str, ...]:
-    """The names of the sites where methods or metrics are tried: every tiny instance and ``EXTRA_SITES``.
+def sites(kind: str, needs: Sequence[str] = ()) -> tuple[str, ...]:
+    """The names of the sites where methods, or metrics with these needs, are tried: every tiny instance and more.
 
     Environments that wrap others and ``SIMILAR`` ones are left out: to methods they are nothing new.
     Networks trained on images come last: stored reference numbers are of the first site that applies, and these depend
@@ -123,7 +117,8 @@ def sites(kind: str) -> tuple[str, ...]:
     unwrapped = [name for name, card in cards if ("wraps", True) not in card.facts and name not in SIMILAR]
     late = _trained_on_images()
     early = [name for name in unwrapped if name not in late]
-    return (*early, *(name for name in late if name in unwrapped), *EXTRA_SITES[kind])
+    extra = (*EXTRA_SITES[kind], *(PART_SITES if "parts" in needs else ()))
+    return (*early, *(name for name in late if name in unwrapped), *extra)
 
 
 @lru_cache(maxsize=16)
