@@ -69,6 +69,8 @@ NOT_ABOUT_FAITHFULNESS = {
     "attribution_difference": "compares two models; no method is better for it",
     "accuracy": "judges the model, not maps",
     "confidence": "judges the model, not maps",
+    "ignores_part": "judges the model, not maps",
+    "part_share": "says where a map is, not whether it is right",
     "output_difference": "compares two models without looking at maps",
     "top_images": "compares two models; no method is better for it",
 }

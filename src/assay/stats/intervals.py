@@ -85,10 +85,8 @@ def interval(
     means = are_means(evidence, reduce, values)
     defined_identities = None if identities is None else [identities[index] for index in defined_seeds]
     seeds = _Seeds(evidence, values, means, bounds, defined_identities)
-    if draws_model and yes_or_no:
-        limits, basis = _of_share(values)
-    elif draws_model and len(defined_seeds) > 1:
-        limits, basis = _over_seeds(seeds)
+    if draws_model and (yes_or_no or len(defined_seeds) > 1):
+        limits, basis = _over_seeds(seeds, yes_or_no)
     elif means:
         limits, basis = _over_samples(seeds)
     elif len(defined_seeds) >= FEWEST_SEEDS and not seeds.share_samples():
@@ -101,12 +99,9 @@ def interval(
     return Interval(float(values.mean()), low, high, values_per_seed, int(count), int(defined), basis)
 
 
-def _of_share(values: Numbers) -> tuple[Limits | None, str]:
-    """The share of models is the mean of their ones and zeros; also if all are equal."""
-    return _share_limits(float(values.mean()), len(values)), "seeds"
-
-
-def _over_seeds(seeds: _Seeds) -> tuple[Limits | None, str]:
+def _over_seeds(seeds: _Seeds, yes_or_no: bool = False) -> tuple[Limits | None, str]:
+    if yes_or_no:  # a share of models, also if all are equal
+        return _share_limits(float(seeds.values.mean()), len(seeds.values)), "seeds"
     if _equal(seeds.values):
         return None, "equal"
     if len(seeds.values) < FEWEST_SEEDS:
