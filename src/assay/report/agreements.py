@@ -85,13 +85,16 @@ class AgreementTable:
         yield from self._left_out()
 
     def _left_out(self) -> Iterator[str]:
-        columns: dict[tuple[str, str], list[str]] = {}
+        columns: dict[tuple[str, str], list[str]] = {}  # by method and reason
         for row in self.rows:
             for left_out in row.left_out.items():
                 columns.setdefault(left_out, []).append(f"{row.metric} in {row.environment}")
+        methods: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         for (method, why), names in columns.items():
+            methods.setdefault((why, tuple(names)), []).append(method)
+        for (why, names), group in methods.items():
             extent = "everywhere" if len(names) == len(self.rows) else f"of {listed(names)}"
-            yield f"{method} is left out {extent}: {why}"
+            yield f"{listed(group)} {'is' if len(group) == 1 else 'are'} left out {extent}: {why}"
 
 
 def agreement_tables(
