@@ -85,8 +85,9 @@ def interval(
     means = are_means(evidence, reduce, values)
     defined_identities = None if identities is None else [identities[index] for index in defined_seeds]
     seeds = _Seeds(evidence, values, means, bounds, defined_identities)
+    limits: Limits | None
     if draws_model and yes_or_no:
-        limits, basis = _of_share(values)
+        limits, basis = _share_limits(float(values.mean()), len(values)), "seeds"
     elif draws_model and len(defined_seeds) > 1:
         limits, basis = _over_seeds(seeds)
     elif means:
@@ -99,11 +100,6 @@ def interval(
     low, high = limits or (None, None)
     count, defined = sum(score.count for score in scores), sum(score.defined for score in scores)
     return Interval(float(values.mean()), low, high, values_per_seed, int(count), int(defined), basis)
-
-
-def _of_share(values: Numbers) -> tuple[Limits | None, str]:
-    """The share of models is the mean of their ones and zeros; also if all are equal."""
-    return _share_limits(float(values.mean()), len(values)), "seeds"
 
 
 def _over_seeds(seeds: _Seeds) -> tuple[Limits | None, str]:
