@@ -70,8 +70,7 @@ def interval(
     """The mean over seeds of the reduced value, with its interval; None if no seed defines it.
 
     ``bounds`` is the range that the metric promises. ``identities`` names the samples of each seed, so that equal
-    samples are recognised; None: no two are the same. ``yes_or_no``: the score of a seed is 1 or 0, and the value a
-    share of seeds.
+    samples are recognised; None: no two are the same. ``yes_or_no``: seeds score 1 or 0, and the value is a share.
     """
     scores = [reduce(evidence) for evidence in per_seed]
     values_per_seed = tuple(None if score.value is None else float(score.value) for score in scores)
