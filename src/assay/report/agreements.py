@@ -92,8 +92,8 @@ class AgreementTable:
         methods: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         for (method, why), names in columns.items():
             methods.setdefault((why, tuple(names)), []).append(method)
-        for (why, names), group in methods.items():
-            extent = "everywhere" if len(names) == len(self.rows) else f"of {listed(names)}"
+        for (why, where), group in methods.items():
+            extent = "everywhere" if len(where) == len(self.rows) else f"of {listed(where)}"
             yield f"{listed(group)} {'is' if len(group) == 1 else 'are'} left out {extent}: {why}"
 
 
