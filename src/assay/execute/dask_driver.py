@@ -1,9 +1,9 @@
 """The driver of a run on a Dask cluster: it hands out tasks and collects records.
 
-A task is an artifact with the records that it needs; its result is a record. Artifacts of which each takes a few
-milliseconds go together in a bundle, since handing out a task takes as long. Arrays are written to the store's folder
-where every worker sees it. Otherwise they travel through Dask: those that many tasks read (models, fits, probes) are
-sent to the cluster once and stay with the workers that use them.
+A task is an artifact with the records that it needs; its result is a record. Short artifacts go together in a bundle,
+since handing out a task takes milliseconds of the driver's core. Arrays are written to the store's folder where every
+worker sees it. Otherwise they travel through Dask: those that many tasks read (models, fits, probes) are sent to the
+cluster once and stay with the workers that use them.
 
 A bounded number of bundles is under way: neither the driver nor the scheduler ever holds a whole study.
 """
@@ -31,7 +31,7 @@ from assay.execute.worker import Task
 from assay.store.store import Store
 
 AHEAD = 2  # bundles under way per thread of the cluster: one is computed, the next one waits beside it
-SHORT, MOST = 0.1, 32  # seconds after which nothing is added to a bundle, and how many artifacts it may have
+SHORT, MOST = 0.4, 32  # seconds after which nothing is added to a bundle, and how many artifacts it may have
 HELD = 64  # arrays that the cluster keeps for tasks to come, where they travel
 LOOK = 5.0  # seconds between two looks at the size of the cluster
 

@@ -61,7 +61,8 @@ def bundles(given):
         (["new 1", "quick 1", "new 2", "quick 2"], [["new 1"], ["quick 1", "new 2"], ["quick 2"]]),
     ],
 )
-def test_short_artifacts_go_together_and_nothing_is_added_to_a_long_or_an_unknown_one(given, expected):
+def test_short_artifacts_go_together_and_nothing_is_added_to_a_long_or_an_unknown_one(given, expected, monkeypatch):
+    monkeypatch.setattr("assay.execute.dask_driver.SHORT", 0.1)
     assert bundles(driver(*given)) == expected
 
 
