@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 import threading
@@ -33,6 +34,7 @@ SHORT = 5.0  # seconds: shorter runs announce no time
 AGAIN = 1.0  # seconds between two estimates of the time left
 SOON = 3.0  # seconds after which a run announces its time, unless it did so at its start
 LATEST = 10.0  # seconds after which it announces a lower bound, if some kinds of work have no time yet
+NEXT = 60.0  # seconds between the first two announcements in a log; later intervals double
 
 
 @contextmanager
@@ -42,7 +44,8 @@ def progress(root: Path, resources: Resources, quiet: bool) -> Iterator[Watch]:
     An interrupt gets a message that says what is done and how to continue.
     """
     run_progress, console = RunProgress(resources.workers, resources.machine), Console(stderr=True)
-    announcer = _Announcer(run_progress, lambda text: console.print(text, highlight=False, soft_wrap=True))
+    has_bar = console.is_terminal and not quiet
+    announcer = _Announcer(run_progress, lambda text: console.print(text, highlight=False, soft_wrap=True), has_bar)
     with _bar(console, quiet, run_progress) as draw:
 
         def watch(record: Record | None, plan: Plan) -> None:
@@ -65,11 +68,14 @@ def progress(root: Path, resources: Resources, quiet: bool) -> Iterator[Watch]:
 
 
 class _Announcer:
-    """Announces the time of a run once, as soon as it is known; says after ``SOON`` seconds if it is not yet known."""
+    """Announces the time of a run as soon as it is known; says after ``SOON`` seconds if it is not yet known.
 
-    def __init__(self, run_progress: RunProgress, say: Callable[[str], None]) -> None:
-        self.run_progress, self.say = run_progress, say
-        self.announced = False
+    Where no bar shows how far the run is, it announces the time left again, at intervals that double.
+    """
+
+    def __init__(self, run_progress: RunProgress, say: Callable[[str], None], has_bar: bool) -> None:
+        self.run_progress, self.say, self.has_bar = run_progress, say, has_bar
+        self.due = SOON  # seconds after the beginning
         self.timer = threading.Timer(SOON, self.announce_or_explain)
         self.timer.daemon = True
 
@@ -82,7 +88,7 @@ class _Announcer:
             self.timer.start()
 
     def go_on(self) -> None:
-        if not self.announced and time.monotonic() - self.began >= SOON:
+        if time.monotonic() - self.began >= self.due:
             self.announce()
 
     def announce(self) -> None:
@@ -90,7 +96,7 @@ class _Announcer:
         if estimate is None or not (estimate.complete or passed >= LATEST):
             return
         if estimate.seconds + passed >= SHORT:
-            self.announced = True
+            self.due = math.inf if self.has_bar else passed + max(NEXT, passed)
             about = "About" if estimate.complete else "At least about"
             self.say(f"{about} {seconds(estimate.seconds)} to go: {self.run_progress.how_far()}.")
 
@@ -99,8 +105,8 @@ class _Announcer:
         estimate = self.run_progress.estimate()
         if estimate is None or not estimate.complete:
             self.say(f"{self.run_progress.how_far()}. The time left is not known yet.")
-        elif not self.announced:
-            self.announce()
+        else:
+            self.go_on()
 
 
 @contextmanager

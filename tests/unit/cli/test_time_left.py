@@ -126,7 +126,20 @@ def test_a_long_run_says_at_its_start_how_long_like_ones_took(
         assert "About 40 s to go: 0 of 20 done." in capsys.readouterr().err
         clock(9.0)
         watch(record("trial", 2.0), planned())
-        assert "to go" not in capsys.readouterr().err  # once
+        assert "to go" not in capsys.readouterr().err
+
+
+def test_a_log_says_again_how_far_a_run_is_at_intervals_that_double(
+    store: Store, clock: Callable[[float], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.put(record("trial", 10.0))
+    with progress(store.root, Resources(1), True) as watch:
+        watch(None, planned(trial=100))
+        for _ in range(30):
+            clock(10.0)
+            watch(record("trial", 10.0), planned())
+    said = capsys.readouterr().err.splitlines()
+    assert [line.partition(": ")[2] for line in said] == [f"{done} of 100 done." for done in (0, 6, 12, 24)]
 
 
 def test_a_run_of_a_new_kind_says_it_after_three_seconds(
