@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay.catalogue.annotations import wants_component
+from assay.catalogue.annotations import annotated_kind
 from assay.catalogue.sources import source_digest
 from assay.core.errors import SpecError
 from assay.core.facts import facts_with
@@ -164,7 +164,7 @@ def _default(node: ast.expr, annotation: str) -> Value:
         arguments = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
         if node.func.id == "field" and "default" in arguments:
             return _default(arguments["default"], annotation)
-        if node.args or not wants_component(annotation):
+        if node.args or not annotated_kind(annotation):
             return COMPUTED
         values = {name: _default(value, annotation) for name, value in arguments.items()}
         return COMPUTED if COMPUTED in values.values() else Spec.of(snake(node.func.id), **values)

@@ -23,7 +23,7 @@ from safetensors.numpy import load as decode
 from safetensors.numpy import save as serialize
 
 from assay.core.errors import StoreError
-from assay.store.fault_points import fault
+from assay.store.fault_points import fault_point
 from assay.store.files import set_aside, sweep, write_atomically
 
 Array = NDArray[Any]
@@ -50,7 +50,7 @@ class Arrays:
         digest = hashlib.sha256(data).hexdigest()
         if not self.verify(digest):
             write_atomically(self.path(digest), data, sync=False, point="array.partial")
-            fault("array.written")
+            fault_point("array.written")
         return digest
 
     def get(self, digest: str) -> dict[str, Array]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.store.fault_points import fault
+from assay.store.fault_points import fault_point
 from assay.store.store import Store
 
 RUN = """
@@ -101,4 +101,4 @@ def test_an_unreached_point_changes_nothing(tmp_path: Path, complete: Path) -> N
 
 def test_without_the_variable_a_fault_point_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ASSAY_FAULT", raising=False)
-    fault("array.written", lambda: pytest.fail("did the first half"))
+    fault_point("array.written", lambda: pytest.fail("did the first half"))
