@@ -87,7 +87,7 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def sweep(paths: Iterable[Path], older: float) -> int:
+def remove_waste(paths: Iterable[Path], older: float) -> int:
     """Remove temporary and damaged files that are older than ``older`` seconds; returns their number."""
     stale = [path for path in paths if is_waste(path) and _age(path) >= older]
     for path in stale:

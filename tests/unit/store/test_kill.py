@@ -70,8 +70,8 @@ def test_half_an_array_is_a_temporary_file_that_is_swept(tmp_path: Path, count: 
     assert 0 < left.stat().st_size < 800
     store = Store.open(tmp_path, create=False)
     assert len(list(store.arrays.digests())) == count - 1
-    assert store.sweep() == 0
-    assert store.sweep(older=0.0) == 1
+    assert store.remove_waste() == 0
+    assert store.remove_waste(older=0.0) == 1
     assert partial(tmp_path) == []
     assert store.verify() == []
 
