@@ -41,8 +41,7 @@ class Promises:
     @classmethod
     def of(cls, metric: Any) -> Promises:
         """The promises that a metric declares."""
-        # Exact attributions are against a baseline of zeros: a metric with another canvas measures something else.
-        zero_canvas = fact(metric, "canvas", "zero") in ("zero", "true", 0)
+        zero_canvas = fact(metric, "canvas", "zero") in ("zero", "true", 0)  # as the baseline of exact attributions
         exact = zero_canvas and bool(fact(metric, "exact_on_linear", False))
         best = exact or (zero_canvas and bool(fact(metric, "best_on_linear", False)))
         ideal = fact(metric, "ideal")
@@ -129,19 +128,16 @@ class LinearCase:
         return case
 
     def _separable(self, problem: LinearProblem) -> bool:
-        """True where scores are per sample and do not depend on the other maps of the call.
-
-        A metric that divides by the worst score of its batch, for example, must get one map per call.
-        """
+        """True where scores are per sample and do not depend on the other maps of the call. (A metric that divides by
+        the worst score of its batch gets one map per call.)"""
         if problem not in self._separable_problems:
             plain = self.try_answer(problem, problem.exact)
             self._separable_problems[problem] = (
-                not self.noisy and isinstance(plain, Answer) and plain.per_sample and self._same_alone(problem)
+                not self.noisy and isinstance(plain, Answer) and plain.per_sample and self._same_in_one_call(problem)
             )
         return self._separable_problems[problem]
 
-    def _same_alone(self, problem: LinearProblem) -> bool:
-        """Whether three maps of one sample get the same scores in one call as in a call each."""
+    def _same_in_one_call(self, problem: LinearProblem) -> bool:
         maps = torch.cat([problem.exact[:1], random(problem.exact[:1]), -problem.exact[:1]])
         together = self.try_answers(problem.rows([0, 0, 0]), maps)
         alone = [self.try_answers(problem.rows([0]), maps[[row]]) for row in range(len(maps))]
