@@ -51,7 +51,7 @@ class Card:
     facts: tuple[tuple[str, Any], ...] = ()  # literal class attributes, for default parameters: revision, ideal, paper
     source: str = ""  # source digest
     calls: tuple[str, ...] = ()  # names of its methods, such as fit, probe, train
-    perhaps: tuple[str, ...] = ()  # names of its properties: whether it has them may depend on parameters
+    properties: tuple[str, ...] = ()  # their names: whether it has them may depend on parameters
 
     @property
     def summary(self) -> str:
@@ -132,9 +132,9 @@ def read_file(kind: str, path: Path, module: str, name: str, attr: str | None = 
             params = params if any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list) else ()
             functions = [item for item in node.body if isinstance(item, ast.FunctionDef)]
             calls = tuple(item.name for item in functions if not _is_property(item))
-            perhaps = tuple(item.name for item in functions if _is_property(item))
+            properties = tuple(item.name for item in functions if _is_property(item))
             doc = ast.get_docstring(node) or ""
-            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, source_digest(path), calls, perhaps)
+            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, source_digest(path), calls, properties)
     return None
 
 

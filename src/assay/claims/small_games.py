@@ -55,9 +55,9 @@ def ordering(performance: Tensor, information: Tensor, attribution: Tensor) -> t
 
 
 def silent(performance: Tensor, information: Tensor, attribution: Tensor) -> tuple[Tensor, Tensor]:
-    """About pairs of sets of unequal completeness: right where Theorem 4.12 speaks of them, wrong where it does not."""
-    applies, right = games.theorem_4_12(performance, information)
-    return right, applies
+    """Of two sets of unequal completeness, Theorem 4.12 says which is more complete; wrong where it says nothing."""
+    applies, first_is_more_complete = games.theorem_4_12(performance, information)
+    return first_is_more_complete, applies
 
 
 def sharp_condition(performance: Tensor, information: Tensor, attribution: Tensor) -> tuple[Tensor, Tensor]:

@@ -96,7 +96,8 @@ def _run_record(store: Store, run_id: str, study: Study, study_grid: Grid, machi
 
 
 def _order(store: Store) -> dict[str, Any]:
-    """By what runs are ordered: the clock, which may have been set back since the last one, then their number."""
+    """What the runs of a store are ordered by: time, never before that of an earlier run if the clock was set back;
+    then their number."""
     store.refresh()
     earlier = [str(run.origin.get("ended", run.origin.get("time", ""))) for run in store.records("run")]
     return {"ended": max([*earlier, str(origin()["time"])]), "number": len(earlier)}
