@@ -137,6 +137,14 @@ def test_a_file_that_the_documentation_names_is_there(page: Path) -> None:
     assert not absent - recipes
 
 
+def test_the_subjects_that_the_page_of_the_house_lists_are_files_of_their_rooms() -> None:
+    section = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").split("## From a word to its file")[1]
+    rooms = re.findall(r"^\| `([a-z/]+)` \| (.+) \|$", section.split("\n## ")[0], re.MULTILINE)
+    listed = [SRC / room / f"{stem}.py" for room, subjects in rooms for stem in re.findall(r"`([a-z_]+)`", subjects)]
+    assert listed
+    assert not [path for path in listed if not path.is_file()]
+
+
 def test_every_folder_with_code_is_a_package() -> None:
     assert not [path.parent for path in FILES if not (path.parent / "__init__.py").is_file()]
 

@@ -9,7 +9,7 @@ import torch
 
 from assay.data.adult import COLUMNS, adult
 from assay.data.batches import ARCHIVES
-from assay.data.cifar import LABEL_SUMS, LABELS, SHEETS, images
+from assay.data.cifar import LABEL_SHA256, LABELS, SHEETS, images
 from assay.data.folder import find, read
 from assay.data.sheets import arrays, tiles
 from assay.environments.cifar import Cifar
@@ -67,7 +67,7 @@ def test_the_public_test_file_can_be_made_from_the_images_and_has_its_sum():
     folder = find("cifar10")
     if folder is None:
         pytest.skip("needs the sheets")
-    label = arrays(read(folder / LABELS, LABEL_SUMS["cifar10"]), ("test",))["test"]
+    label = arrays(read(folder / LABELS, LABEL_SHA256["cifar10"]), ("test",))["test"]
     ((name, expected),) = SHEETS["cifar10", "test"].items()
     planes = tiles(read(folder / name, expected), 32).transpose(0, 3, 1, 2).reshape(10000, -1)
     raw = np.concatenate([label.astype(np.uint8)[:, None], planes], axis=1).tobytes()

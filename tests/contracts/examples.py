@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from assay.catalogue.annotations import wants_component
+from assay.catalogue.annotations import annotated_kind
 from assay.catalogue.build import build
 from assay.catalogue.registry import aliases, catalogue, resolve
 from assay.check.contracts.method_case import MethodCase
@@ -52,7 +52,7 @@ def specs(kind: str) -> list[str]:
     found = list(aliases(kind))
     for name, card in catalogue(kind).items():
         found.append(EXAMPLES.get(name, name))
-        takes = [param.name for param in card.params if wants_component(param.annotation) == "methods"]
+        takes = [param.name for param in card.params if annotated_kind(param.annotation) == "methods"]
         found += [f"{name}({', '.join(f'{param}={inner}' for param in takes)})" for inner in INNER if takes]
     return found
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assay.catalogue.annotations import wants_component
+from assay.catalogue.annotations import annotated_kind
 from assay.catalogue.build import build
 from assay.catalogue.cards import REQUIRED, Card, Param, snake
 from assay.catalogue.registry import KINDS, catalogue
@@ -46,7 +46,7 @@ def test_parameters_are_the_fields(card: Card) -> None:
 def default(kind: str, param: Param) -> Any:
     """What the card says is the default, as the object that Python would use."""
     if isinstance(param.default, Spec):
-        return build(wants_component(param.annotation) or kind, param.default)
+        return build(annotated_kind(param.annotation) or kind, param.default)
     return MISSING if param.default == REQUIRED else param.default
 
 
@@ -63,7 +63,7 @@ def test_functions_are_those_that_the_class_defines(card: Card) -> None:
     cls = load(card.target)
     found = {name: value for name, value in vars(cls).items() if _written_in(value, inspect.getfile(cls))}
     assert list(card.calls) == [name for name, value in found.items() if not isinstance(value, property)]
-    assert list(card.perhaps) == [name for name, value in found.items() if isinstance(value, property)]
+    assert list(card.properties) == [name for name, value in found.items() if isinstance(value, property)]
     if card.kind != "environments":
         assert callable(cls.__call__)
 

@@ -171,7 +171,7 @@ def prepare(metric: Preparing, method: Method, query: Query, scene: Scene) -> di
 
 
 def reference_samples(setting: Setting, purpose: str) -> Samples:
-    """The reference rows as samples, method_query."""
+    """Copies of the reference rows, as samples."""
     reference = setting.reference
     if reference is None:
         raise NotApplicable(f"needs reference data to {purpose}, and this environment has none")

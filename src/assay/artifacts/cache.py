@@ -14,7 +14,7 @@ from safetensors.numpy import load
 from assay.artifacts.artifact import Arrays
 from assay.data.folder import cache_folder, write
 from assay.store.arrays import encode
-from assay.store.fault_points import fault
+from assay.store.fault_points import fault_point
 from assay.train.checkpoints import Throttle, checkpoints_in
 
 
@@ -34,7 +34,7 @@ def fetch(key: str, train: Callable[[], Arrays], throttle: Throttle = Throttle()
         with suppress(OSError):
             raw = encode(weights)
             write(path, raw)
-            fault("cache.partial")
+            fault_point("cache.partial")
             write(path.with_suffix(".sha256"), hashlib.sha256(raw).hexdigest().encode())
     return weights
 

@@ -13,7 +13,7 @@ from assay.core.errors import AssayError
 from assay.core.records import digest
 from assay.core.spec import Spec, walk
 
-PARTS = ("train", "fit", "probe", "prepare")  # optional methods of a component whose results are artifacts
+STEPS = ("train", "fit", "probe", "prepare")  # optional calls of a component whose results are artifacts
 
 _object_numbers = count()
 
@@ -35,19 +35,19 @@ class Component:
         return digest(identity(self.kind, self.spec))
 
     @cached_property
-    def parts(self) -> frozenset[str]:
-        """Its optional parts, and ``again`` for a metric that asks the method again. A spec is not imported."""
+    def steps(self) -> frozenset[str]:
+        """Those of ``STEPS`` that it has; ``again`` for a metric that asks the method again. No code is imported."""
         if self.spec is None:
-            parts = {part for part in PARTS if hasattr(self.instance, part)}
+            steps = {step for step in STEPS if hasattr(self.instance, step)}
             asks_again = _asks_method_again(
                 getattr(self.instance, "needs", None), getattr(self.instance, "again", False)
             )
         else:
             component_card = card(self.kind, self.spec.name)
-            parts = {part for part in PARTS if part in component_card.calls}
-            parts |= {"fit"} if self.kind == "methods" and has_fit(self.spec) else set()
+            steps = {step for step in STEPS if step in component_card.calls}
+            steps |= {"fit"} if self.kind == "methods" and has_fit(self.spec) else set()
             asks_again = _asks_method_again(component_card.fact("needs"), self.spec.get("again"))
-        return frozenset(parts | ({"again"} if asks_again else set()))
+        return frozenset(steps | ({"again"} if asks_again else set()))
 
     @cached_property
     def preparing(self) -> Component:
@@ -111,7 +111,7 @@ def has_fit(method: Spec) -> bool:
     walk(method, specs.append)
     cards = [(card("methods", spec.name), spec) for spec in specs]
     return any(
-        "fit" in method_card.calls or ("fit" in method_card.perhaps and not _is_combinator(spec))
+        "fit" in method_card.calls or ("fit" in method_card.properties and not _is_combinator(spec))
         for method_card, spec in cards
     )
 

@@ -40,12 +40,12 @@ class EvidenceArtifact:
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        again = self.trial.needs if "again" in self.metric.parts else self.trial.place.model.stored
+        again = self.trial.needs if "again" in self.metric.steps else self.trial.place.model.stored
         return (self.trial, *again, *(part for part in (self.probe, self.prepared) if part))
 
     @property
     def group(self) -> Group:
-        asked_again = (self.trial.method,) if "again" in self.metric.parts else ()
+        asked_again = (self.trial.method,) if "again" in self.metric.steps else ()
         return Group(self.kind, self.metric, (self.trial.place.environment, *asked_again), len(self.trial.block))
 
     def compute(self, desk: Desk) -> Computed:
@@ -55,7 +55,7 @@ class EvidenceArtifact:
         probe = desk.tensors(self.probe) if self.probe else {}
         prepared = desk.tensors(self.prepared) if self.prepared else {}
         explain = None
-        if "again" in self.metric.parts:
+        if "again" in self.metric.steps:
             query = self.trial.query(desk, scene.setting, scene.samples)
             explain = make_explainer(desk.component(self.trial.method), query)
         trial = Trial(scene, answer["attribution"], probe, prepared, explain, answer.get("resolution"))
@@ -66,12 +66,12 @@ class EvidenceArtifact:
 def make_evidence(trial: TrialArtifact, metric: Component) -> EvidenceArtifact:
     """The evidence of a metric, with its probe and preparation if it has them. All methods share a probe."""
     probe = prepared = None
-    if "probe" in metric.parts:
+    if "probe" in metric.steps:
         shared_probes, target = trial.place.probes, trial.question.target
         probe = shared_probes.setdefault(
             (metric.identity, target, trial.block), ProbeArtifact(trial.place, metric, target, trial.block)
         )
-    if "prepare" in metric.parts:
+    if "prepare" in metric.steps:
         prepared = PreparedArtifact(trial, metric.preparing)
     return EvidenceArtifact(trial, metric, probe, prepared)
 

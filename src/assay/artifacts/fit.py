@@ -49,7 +49,7 @@ class FitArtifact:
     @property
     def stored(self) -> tuple[FitArtifact, ...]:
         """The fit, as a need of this method's trials; empty for a method without one."""
-        return (self,) if "fit" in self.method.parts else ()
+        return (self,) if "fit" in self.method.steps else ()
 
     @property
     def group(self) -> Group:

@@ -40,7 +40,7 @@ class ModelArtifact:
     @property
     def stored(self) -> tuple[ModelArtifact, ...]:
         """The model, as a need of artifacts that use it; empty for a model that is not trained."""
-        return (self,) if "train" in self.environment.parts else ()
+        return (self,) if "train" in self.environment.steps else ()
 
     @property
     def group(self) -> Group:

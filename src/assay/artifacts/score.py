@@ -83,7 +83,8 @@ def seed_evidence(desk: Desk, blocks: Sequence[EvidenceArtifact]) -> Evidence:
     return merge([Evidence.from_arrays(desk.load(block)) for block in blocks])
 
 
-def computed_score(per_seed: Sequence[Evidence], reduce: Reduce, interval: Interval | None) -> Computed:
+def computed_score(per_seed: Sequence[Evidence], reduce: Reduce, estimate: Interval | None) -> Computed:
+    """What is stored of a score: its mean curve, if it has one, and its value with the interval."""
     scores = [reduce(evidence) for evidence in per_seed]
     curve_and_mask = mean_curve(scores)
     arrays: dict[str, Any] = {}
@@ -93,18 +94,18 @@ def computed_score(per_seed: Sequence[Evidence], reduce: Reduce, interval: Inter
             "curve_defined": curve_and_mask[1],
             "axis": mean_axis(scores, per_seed[0].axis["curve"]),
         }
-    if interval is None:
+    if estimate is None:
         count, defined = sum(map(len, per_seed)), sum(int(evidence.defined.sum()) for evidence in per_seed)
         undefined: dict[str, Any] = {"value": None, "low": None, "high": None, "per_seed": [], "basis": ""}
         return Computed(arrays if defined else {}, {**undefined, "count": count, "defined": defined})
     data = {
-        "value": interval.value,
-        "low": interval.low,
-        "high": interval.high,
-        "per_seed": list(interval.per_seed),
-        "basis": interval.basis,
-        "count": interval.count,
-        "defined": interval.defined,
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "per_seed": list(estimate.per_seed),
+        "basis": estimate.basis,
+        "count": estimate.count,
+        "defined": estimate.defined,
         "ceiling": _ceiling(per_seed),
     }
     return Computed(arrays, data)

@@ -1,6 +1,6 @@
 """AGOP-IxG: its cost compared with one gradient and with shap's DeepExplainer, with and without its fit.
 
-Those methods give other numbers; only the fit has a peer that must give the same.
+Gradient and DeepExplainer give other numbers. Only the fit has a peer that must give the same ones.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _one_gradient(what: str, query: Query) -> Problem:
 
 
 def _fit(what: str, query: Query) -> Problem:
-    """M as the product of the factor with its transpose, against M computed directly."""
+    """M, the average gradient outer product, put together from its eigenvectors: by our fit, and by eigh."""
     captum, name = peer("captum.attr", "captum")
     reference, method = query.setting.reference, Agop(threshold=0.0)
     assert reference is not None
@@ -69,7 +69,7 @@ def _fit(what: str, query: Query) -> Problem:
 
 def _next_to_shap(when: str, query: Query, ours: Callable[[], Tensor]) -> Problem:
     assert query.setting.reference is not None
-    attribute, name = deep_explainer(query, query.setting.reference.x[:BACKGROUND], True)
+    attribute, name = deep_explainer(query, query.setting.reference.x[:BACKGROUND], one_class=True)
 
     def shares() -> Tensor:
         size = attribute().abs()

@@ -24,9 +24,9 @@ PAPER = (256, 256, 128, 64)  # its network
 def problems() -> list[Problem]:
     small, large = predicted(mlp_query(64)), paper_query(64)
     return [
-        _problem("MLP 20-64-64-3", small, True),
-        _problem("MLP 20-64-64-3", small, False),
-        _problem("MLP 20-256-256-128-64-3", large, True),
+        _problem("MLP 20-64-64-3", small, one_class=True),
+        _problem("MLP 20-64-64-3", small, one_class=False),
+        _problem("MLP 20-256-256-128-64-3", large, one_class=True),
     ]
 
 
@@ -43,25 +43,25 @@ def predicted(query: Query) -> Query:
     return replace(query, target=query.outputs(query.x).argmax(dim=1))
 
 
-def deep_explainer(query: Query, background: Tensor, alone: bool) -> tuple[Callable[[], Tensor], str]:
-    """shap's values of the predicted class; without ``alone`` shap computes all classes."""
+def deep_explainer(query: Query, background: Tensor, one_class: bool) -> tuple[Callable[[], Tensor], str]:
+    """shap's values of the predicted class, and shap's name; without ``one_class`` shap computes all classes."""
     shap, name = peer("shap", "shap")
     explainer = shap.DeepExplainer(deepcopy(query.setting.model), background)  # it changes the model
 
     def attribute() -> Tensor:
-        if alone:
+        if one_class:
             values, _ = explainer.shap_values(query.x, ranked_outputs=1, check_additivity=False)
             return torch.from_numpy(values[..., 0])
         all_classes = explainer.shap_values(query.x, check_additivity=False)
         return torch.from_numpy(all_classes)[torch.arange(len(query.x)), :, query.target]
 
-    return attribute, f"{name}, {'ranked_outputs=1' if alone else 'all 3 classes, its default'}"
+    return attribute, f"{name}, {'ranked_outputs=1' if one_class else 'all 3 classes, its default'}"
 
 
-def _problem(what: str, query: Query, alone: bool) -> Problem:
+def _problem(what: str, query: Query, one_class: bool) -> Problem:
     method = DeepShap(background=BACKGROUND)
     query = replace(query, fitted=fit(method, query.setting, Question(), query.stream, query.machine))
-    attribute, name = deep_explainer(query, query.fitted["background"], alone)
+    attribute, name = deep_explainer(query, query.fitted["background"], one_class)
     statement = f"{what}, {len(query.x)} rows, {BACKGROUND} background rows, the predicted class"
-    title = statement if alone else f"{statement} out of all"
+    title = statement if one_class else f"{statement} out of all"
     return Problem(title, len(query.x), lambda: method(query), attribute, name)

@@ -67,19 +67,19 @@ class ZeroScore:
 
 def problems() -> list[Measured]:
     return [
-        Cost(f"{BLOCKS:,} blocks planned", _planned, "at most 5 s"),
-        Cost(f"{BLOCKS:,} blocks found complete", _complete, "at most 5 s"),
-        Cost(f"a trivial block in one process, mean of {FEW}", _overhead, "at most 3 ms"),
+        Cost(f"{BLOCKS:,} blocks planned", _seconds_to_plan, "at most 5 s"),
+        Cost(f"{BLOCKS:,} blocks found complete", _seconds_to_find_complete, "at most 5 s"),
+        Cost(f"a trivial block in one process, mean of {FEW}", _seconds_per_block, "at most 3 ms"),
     ]
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Wall time of work without a peer."""
+    """Wall time of work that no peer does."""
 
     statement: str
-    measure: Callable[[Path], float]
-    bar: str
+    measure: Callable[[Path], float]  # folder of a new store -> seconds
+    limit: str  # what it may take, printed where other problems have their ratio to the peer
 
     def rows(self, task: str, repeats: int) -> list[dict[str, Any]]:
         with tempfile.TemporaryDirectory() as folder:
@@ -94,7 +94,7 @@ class Cost:
                 "who": "assay",
                 "seconds": best,
                 "figure": figure,
-                "ratio": self.bar,
+                "ratio": self.limit,
                 "note": "wall time of the quickest run: other load on the machine only adds",
             }
         ]
@@ -107,7 +107,7 @@ def study(blocks: int) -> Study:
     return read({"environments": [environment], **components, "gallery": 0}, "engine")
 
 
-def _planned(folder: Path) -> float:
+def _seconds_to_plan(folder: Path) -> float:
     large, store = study(BLOCKS), Store.open(folder)
     start = time.perf_counter()
     todo = plan(grid(large), store)
@@ -115,7 +115,7 @@ def _planned(folder: Path) -> float:
     return time.perf_counter() - start
 
 
-def _complete(folder: Path) -> float:
+def _seconds_to_find_complete(folder: Path) -> float:
     large, store = study(BLOCKS), Store.open(folder, sync=False)
     arrays = store.save({"attribution": np.zeros((1, 2), dtype=np.float32)})
     for artifact in grid(large).wanted:
@@ -127,7 +127,7 @@ def _complete(folder: Path) -> float:
     return time.perf_counter() - start
 
 
-def _overhead(folder: Path) -> float:
+def _seconds_per_block(folder: Path) -> float:
     start = time.perf_counter()
     finished = run(study(FEW), folder)
     assert len(finished.plan.artifacts) == 2 * FEW + 1

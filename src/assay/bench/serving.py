@@ -73,11 +73,11 @@ class Projection:
     def rows(self, task: str, repeats: int) -> list[dict[str, Any]]:
         query, training_rows = paper_query(self.batch), _training_rows()
         explainer = AgopExplainer.fit(query.setting.model, training_rows)
-        attribute, peer = deep_explainer(query, training_rows[:BACKGROUND], True)
+        attribute, peer = deep_explainer(query, training_rows[:BACKGROUND], one_class=True)
         works = (
             lambda: AgopExplainer.fit(query.setting.model, training_rows),
             lambda: [explainer(query.x) for _ in range(GROUP)],
-            lambda: deep_explainer(query, training_rows[:BACKGROUND], True),
+            lambda: deep_explainer(query, training_rows[:BACKGROUND], one_class=True),
             attribute,
         )
         fit, calls, peer_fit, peer_call = (median(times) for times in _alternating(works, repeats, seconds))
@@ -95,8 +95,8 @@ class Projection:
                 (peer, theirs, theirs),
                 (f"{peer}, fit included", peer_fit + theirs, peer_fit + theirs),
             ):
-                told = {"seconds": cost, "figure": f"{cost:,.2f} s", "ratio": f"{slower / cost:,.1f}x"}
-                rows.append({**common, "note": note, "who": who, **told})
+                figures = {"seconds": cost, "figure": f"{cost:,.2f} s", "ratio": f"{slower / cost:,.1f}x"}
+                rows.append({**common, "note": note, "who": who, **figures})
         return rows
 
 

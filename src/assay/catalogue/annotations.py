@@ -8,12 +8,12 @@ import sys
 from assay.core.spec import Spec, Value
 
 _LARGEST = sys.float_info.max
-_COMPONENTS = {"Method": "methods", "Metric": "metrics", "Environment": "environments"}
+_KINDS = {"Method": "methods", "Metric": "metrics", "Environment": "environments"}
 
 
-def wants_component(annotation: str) -> str | None:
-    """The catalogue of an annotation such as ``Method`` or ``tuple[Method, ...]``; None for plain values."""
-    for name, kind in _COMPONENTS.items():
+def annotated_kind(annotation: str) -> str | None:
+    """The kind of component that an annotation such as ``tuple[Method, ...]`` asks for; None for plain values."""
+    for name, kind in _KINDS.items():
         if name in annotation:
             return kind
     return None
@@ -41,10 +41,15 @@ def _as_float(value: Value, members: list[ast.expr]) -> Value:
 
 def _items_as_float(value: tuple[Value, ...], node: ast.expr) -> Value:
     assert isinstance(node, ast.Subscript)
-    kinds = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if isinstance(kinds[-1], ast.Constant) and kinds[-1].value is ...:
-        kinds = [kinds[0]] * len(value)
-    return tuple(_as_float(item, _members(kind)) for item, kind in zip(value, kinds, strict=True))
+    per_item = _item_annotations(node.slice, len(value))
+    return tuple(_as_float(item, _members(annotation)) for item, annotation in zip(value, per_item, strict=True))
+
+
+def _item_annotations(items: ast.expr, count: int) -> list[ast.expr]:
+    """The annotation of each of ``count`` items of a ``tuple[int, str]`` or ``tuple[int, ...]``."""
+    listed = items.elts if isinstance(items, ast.Tuple) else [items]
+    repeats = isinstance(listed[-1], ast.Constant) and listed[-1].value is ...
+    return [listed[0]] * count if repeats else listed
 
 
 def _is_tuple(node: ast.expr) -> bool:
@@ -82,10 +87,8 @@ def _is_choice(choice: ast.expr, value: Value) -> bool:
 
 
 def _fits_items(value: tuple[Value, ...], items: ast.expr) -> bool:
-    kinds = items.elts if isinstance(items, ast.Tuple) else [items]
-    if isinstance(kinds[-1], ast.Constant) and kinds[-1].value is ...:
-        return all(_fits(item, kinds[0]) for item in value)
-    return len(value) == len(kinds) and all(_fits(item, kind) for item, kind in zip(value, kinds, strict=True))
+    per_item = _item_annotations(items, len(value))
+    return len(value) == len(per_item) and all(map(_fits, value, per_item))
 
 
 def _fits_name(value: Value, name: str) -> bool:
@@ -100,7 +103,7 @@ def _fits_name(value: Value, name: str) -> bool:
             return isinstance(value, str)
         case "tuple":
             return isinstance(value, tuple)
-    return isinstance(value, Spec) if name in _COMPONENTS else True
+    return isinstance(value, Spec) if name in _KINDS else True
 
 
 def _same(left: object, right: object) -> bool:

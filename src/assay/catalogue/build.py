@@ -44,7 +44,8 @@ def component_and_name(
         name = getattr(component, "__name__", type(component).__name__)
         if isinstance(component, type):
             return adapt(kind, name, component, {}), name
-        return (kind == "metrics" and foreign_metric(name, component, {})) or component, name
+        adapted = foreign_metric(name, component, {}) if kind == "metrics" else None
+        return adapted or component, name
     spec = Spec.parse(component).replace(**params)
     return build(kind, resolve(kind, spec)), str(spec)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay.catalogue.annotations import wants_component
+from assay.catalogue.annotations import annotated_kind
 from assay.catalogue.sources import source_digest
 from assay.core.errors import SpecError
 from assay.core.facts import facts_with
@@ -51,7 +51,7 @@ class Card:
     facts: tuple[tuple[str, Any], ...] = ()  # literal class attributes, for default parameters: revision, ideal, paper
     source: str = ""  # source digest
     calls: tuple[str, ...] = ()  # names of its methods, such as fit, probe, train
-    perhaps: tuple[str, ...] = ()  # names of its properties: whether it has them may depend on parameters
+    properties: tuple[str, ...] = ()  # their names: whether it has them may depend on parameters
 
     @property
     def summary(self) -> str:
@@ -132,9 +132,9 @@ def read_file(kind: str, path: Path, module: str, name: str, attr: str | None = 
             params = params if any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list) else ()
             functions = [item for item in node.body if isinstance(item, ast.FunctionDef)]
             calls = tuple(item.name for item in functions if not _is_property(item))
-            perhaps = tuple(item.name for item in functions if _is_property(item))
+            properties = tuple(item.name for item in functions if _is_property(item))
             doc = ast.get_docstring(node) or ""
-            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, source_digest(path), calls, perhaps)
+            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, source_digest(path), calls, properties)
     return None
 
 
@@ -164,7 +164,7 @@ def _default(node: ast.expr, annotation: str) -> Value:
         arguments = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
         if node.func.id == "field" and "default" in arguments:
             return _default(arguments["default"], annotation)
-        if node.args or not wants_component(annotation):
+        if node.args or not annotated_kind(annotation):
             return COMPUTED
         values = {name: _default(value, annotation) for name, value in arguments.items()}
         return COMPUTED if COMPUTED in values.values() else Spec.of(snake(node.func.id), **values)

@@ -51,10 +51,10 @@ def _read_or_load(kind: str, target: str, name: str, path: Path) -> Card:
     if definition is not None:
         return definition
     calls = tuple(call for call in dir(component) if inspect.isfunction(getattr(component, call)))
-    perhaps = tuple(call for call in dir(component) if isinstance(getattr(component, call), property))
+    properties = tuple(call for call in dir(component) if isinstance(getattr(component, call), property))
     facts = tuple(_facts(component).items())
     return Card(
-        kind, name, target, inspect.getdoc(component) or "", tuple(_params(component)), facts, source, calls, perhaps
+        kind, name, target, inspect.getdoc(component) or "", tuple(_params(component)), facts, source, calls, properties
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import assay
-from assay.catalogue.annotations import as_float, fits, wants_component
+from assay.catalogue.annotations import annotated_kind, as_float, fits
 from assay.catalogue.cards import COMPUTED, REQUIRED, Card, Param, read_folder
 from assay.catalogue.foreign_cards import code_digest, foreign_card
 from assay.core.errors import AssayError, SpecError, suggest
@@ -193,7 +193,7 @@ def _with_file_digests(kind: str, spec: Spec) -> Spec:
 
 def component_kind(kind: str, param: Param | None) -> str:
     """The catalogue of specs inside a parameter: that of its annotation, else the enclosing component's."""
-    return (wants_component(param.annotation) if param else None) or kind
+    return (annotated_kind(param.annotation) if param else None) or kind
 
 
 def _unknown(spec: Spec, name: str, declared: Mapping[str, object]) -> str:

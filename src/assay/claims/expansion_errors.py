@@ -18,7 +18,7 @@ LEAST_RISE = 0.01  # of performance, from the paper; in these games the least ri
 START = 0.04  # performance above which the released code calls attribution false; the paper has no such threshold
 ATTRIBUTIONS = range(4)  # values of an attribution
 MOST_CASES = 128  # at a time, to stay in the processor's cache
-DIGIT = 32  # more than any level of performance
+BASE = 32  # more than any level of performance, so that levels can be the digits of one number
 
 Expansion = Callable[[Tensor, Tensor], Tensor]
 
@@ -88,22 +88,26 @@ def attributions(d: int) -> Tensor:
 
 
 def cases(family: Family, d: int) -> Cases:
-    """All games of d features, each in every order of its features; equal cases are counted, not repeated."""
-    counts: dict[int, int] = {}
-    digits = DIGIT ** torch.arange(d + 2)
-    prefixes = 2 ** torch.arange(d + 1) - 1
+    """All games of d features, each in every order of its features; equal cases are counted, not repeated.
+
+    A case is coded as one whole number: its levels and the game's highest level are the first d + 2 digits to the base
+    ``BASE``; beyond them, bit i says whether feature i is predictive.
+    """
+    counts: dict[int, int] = {}  # by code
+    digits = BASE ** torch.arange(d + 2)
+    prefixes = 2 ** torch.arange(d + 1) - 1  # the subsets of the first 0, 1, ..., d features
     for weights in all_orders(family.informations(d)):
         information = torch.tensor(weights)
         level = ranks(subset_sums(information))
-        curves = family.performances(int(level.max()) + 1)[:, [*level[prefixes].tolist(), -1]]
-        keys, repeats = (curves * digits).sum(dim=1).unique(return_counts=True)
-        mark = int((is_predictive(information) * 2 ** torch.arange(d)).sum()) * DIGIT ** (d + 2)
-        for key, count in zip(keys.tolist(), repeats.tolist(), strict=True):
-            counts[key + mark] = counts.get(key + mark, 0) + count
-    key = torch.tensor(list(counts))
-    curves = key[:, None] // digits % DIGIT
-    marks = key[:, None] // DIGIT ** (d + 2) // 2 ** torch.arange(d) % 2 == 1
-    return Cases(curves[:, :-1], curves[:, -1], marks, torch.tensor(list(counts.values())))
+        curves = family.performances(int(level.max()) + 1)[:, [*level[prefixes].tolist(), -1]]  # levels, highest level
+        codes, repeats = (curves * digits).sum(dim=1).unique(return_counts=True)
+        predictive_bits = int((is_predictive(information) * 2 ** torch.arange(d)).sum()) * BASE ** (d + 2)
+        for code, count in zip(codes.tolist(), repeats.tolist(), strict=True):
+            counts[code + predictive_bits] = counts.get(code + predictive_bits, 0) + count
+    codes = torch.tensor(list(counts))[:, None]
+    curves = codes // digits % BASE
+    predictive = codes // BASE ** (d + 2) // 2 ** torch.arange(d) % 2 == 1
+    return Cases(curves[:, :-1], curves[:, -1], predictive, torch.tensor(list(counts.values())))
 
 
 def error_sums(variant: Variant, cases: Cases, attribution: Tensor) -> Tensor:

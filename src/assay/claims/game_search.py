@@ -12,7 +12,7 @@ from torch import Tensor
 from assay.claims.game_families import Family, all_orders, order_types
 from assay.kit import games
 
-# performance, information, attribution -> where the statement speaks, and where it is right
+# performance, information, attribution -> where the statement applies, and where it is right
 Statement = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 Premise = Callable[[Tensor, Tensor], Tensor]  # performance, information -> which games
 
@@ -23,7 +23,7 @@ class Tally:
 
     family: str
     games: int  # that satisfy the premise
-    cases: int  # games x attributions x subsets (or pairs of them) about which the statement speaks
+    cases: int  # games x attributions x subsets (or pairs of them) to which the statement applies
     wrong: int  # cases
     wrong_games: int
 
@@ -61,10 +61,10 @@ def tally(statement: Statement, premise: Premise, family: Family, attributions: 
         attribution = attributions(d)
         for information, performance in family.games(d):
             performance = performance[premise(performance, information)]
-            speaks, right = statement(performance, information, attribution)
-            errors = (speaks & ~right).flatten(1).sum(dim=1)
+            applies, right = statement(performance, information, attribution)
+            errors = (applies & ~right).flatten(1).sum(dim=1)
             count += len(performance)
-            cases += int(speaks.sum())
+            cases += int(applies.sum())
             wrong += int(errors.sum())
             wrong_games += int((errors > 0).sum())
     return Tally(family.name, count, cases, wrong, wrong_games)
@@ -75,8 +75,8 @@ def smallest_counterexample(statement: Statement, families: Sequence[Family]) ->
     for family, d in [(each, d) for each in families for d in each.sizes]:
         for information, performance in family.games(d):
             performance = performance[games.satisfies_assumption_4_10(performance, information)]
-            speaks, right = statement(performance, information, equal_attribution(d))
-            wrong = torch.nonzero((speaks & ~right)[:, 0]).tolist()
+            applies, right = statement(performance, information, equal_attribution(d))
+            wrong = torch.nonzero((applies & ~right)[:, 0]).tolist()
             if wrong:
                 game, subset = min(wrong, key=lambda pair: (int(performance[pair[0]].max()), pair[1].bit_count(), pair))
                 return make_counterexample(performance[game], information, subset)

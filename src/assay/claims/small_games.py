@@ -55,15 +55,15 @@ def ordering(performance: Tensor, information: Tensor, attribution: Tensor) -> t
 
 
 def silent(performance: Tensor, information: Tensor, attribution: Tensor) -> tuple[Tensor, Tensor]:
-    """About pairs of sets of unequal completeness: right where Theorem 4.12 speaks of them, wrong where it does not."""
-    speaks, right = games.theorem_4_12(performance, information)
-    return right, speaks
+    """Of two sets of unequal completeness, Theorem 4.12 says which is more complete; wrong where it says nothing."""
+    applies, first_is_more_complete = games.theorem_4_12(performance, information)
+    return first_is_more_complete, applies
 
 
 def sharp_condition(performance: Tensor, information: Tensor, attribution: Tensor) -> tuple[Tensor, Tensor]:
     """Ours: Theorem 4.11 is right exactly where the least predictive included feature raises performance."""
-    speaks, right = games.theorem_4_11(performance, information, attribution)
-    return speaks, right == games.last_feature_counts(performance, information)[:, None]
+    applies, right = games.theorem_4_11(performance, information, attribution)
+    return applies, right == games.last_feature_counts(performance, information)[:, None]
 
 
 def part_a() -> Decision:

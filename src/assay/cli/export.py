@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.bad_records import bad_records_explained
 from assay.cli.options import Json, StorePath, StudyName
-from assay.cli.stored import records_of
 
 HELP = (
     "FILE.parquet or .csv: one row per sample, with FILE.scores.* (leaderboard with intervals), FILE.pairs.* (tests of "
@@ -29,7 +29,7 @@ def export(
     from assay.report.runs import latest_run, study_of
     from assay.store.store import Store
 
-    with records_of(store):
+    with bad_records_explained(store):
         opened_store = Store.open(store, create=False)
         run = latest_run(opened_store, study)
         rows = write(opened_store, output, run)

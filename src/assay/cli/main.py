@@ -39,9 +39,9 @@ app.add_typer(store_app, name="store")
 
 
 def _command(function: Callable[..., None], loads: bool = False, group: typer.Typer = app) -> None:
-    """Register a function as the command of its name. With ``loads``, it finds 'module:attr' in the current folder.
+    """Register a function as the command of its name. With ``loads``, it loads 'module:attr' from the current folder.
 
-    That folder comes last on the path, so that nothing in it replaces an installed package.
+    The folder comes last on the path, so that nothing in it replaces an installed package.
     """
 
     @wraps(function)
@@ -83,7 +83,7 @@ def main() -> None:
     except AssayError as error:
         _refuse(str(error))
     except OSError as error:
-        name = error.filename2 or error.filename  # of a file that was to be replaced, the second
+        name = error.filename2 or error.filename  # where a file replaces another, the one that is replaced
         where = f" '{printable(str(name), 200)}'" if name else ""
         reason = error.strerror or str(error)
         _refuse(f"the system refuses{where}: {reason}. Check the path, its permissions and the space on the disk.")

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.bad_records import bad_records_explained
 from assay.cli.options import Json, StorePath, StudyName
-from assay.cli.stored import records_of
 
 
 def report(
@@ -31,7 +31,7 @@ def report(
     from assay.report.text import slug
     from assay.store.store import Store
 
-    with records_of(store):
+    with bad_records_explained(store):
         opened_store = Store.open(store, create=False)
         run = latest_run(opened_store, study)
         page_path = page(opened_store, output or store / "report" / slug(study or ""), run)

@@ -50,8 +50,8 @@ def verify(
     again = dict(Counter(kind for kind, _ in {(item.kind, item.key) for item in damage if item.what == "array"}))
     known = sum(map(len, known_lines(root).values()))
     if as_json:
-        found = [{"what": item.what, "kind": item.kind, "key": item.key, "sentence": item.sentence} for item in damage]
-        _print_json(store, damage=found, repaired=bool(damage) and repair, compute_again=again, skipped_lines=known)
+        rows = [{"what": item.what, "kind": item.kind, "key": item.key, "sentence": item.sentence} for item in damage]
+        _print_json(store, damage=rows, repaired=bool(damage) and repair, compute_again=again, skipped_lines=known)
     else:
         _print_damage(store, damage, repair)
         if known:

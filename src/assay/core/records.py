@@ -81,8 +81,8 @@ class Record:
         record = cls(**{name: value for name, value in data.items() if name in _FIELDS})
         texts = (record.kind, record.key, record.arrays, record.reason, record.traceback)
         mappings = (record.data, record.cost, record.origin)
-        sound = all(isinstance(text, str) for text in texts) and all(isinstance(item, Mapping) for item in mappings)
-        if not (sound and record.status in get_args(Status) and record.kind.isascii() and record.arrays.isascii()):
+        types_fit = all(isinstance(text, str) for text in texts) and all(isinstance(item, Mapping) for item in mappings)
+        if not (types_fit and record.status in get_args(Status) and record.kind.isascii() and record.arrays.isascii()):
             raise TypeError("this is no record")
         return record
 

@@ -1,8 +1,9 @@
 """Accumulators: convolutions that add up all pixels of each channel (App. C.2).
 
-Uniform: one all-ones convolution per step of the plan. Non-uniform: a block of two convolutions per step; position j of
-the kernel is split into ``w_ij >= 0`` with ``sum_i w_ij m_i = 1`` and ``m_i = 1``: the first convolution gives three
-partial counts per channel, the second (1x1) adds them. ReLU follows every convolution, hence ``w >= 0``.
+Uniform: one all-ones convolution per step of the plan (craft/tiling.py). Non-uniform: a block of two convolutions per
+step. The first has three kernels i per channel, with weight ``w_ij`` at position j, and gives three partial counts. The
+second (1x1, weights ``m_i = 1``) adds them. A pixel counts once, because ``sum_i w_ij m_i = 1`` at every position j.
+ReLU follows every convolution, hence ``w_ij >= 0``.
 
 Several channels never mix: channel c feeds expansion channels 3c, 3c+1, 3c+2 only. Convolutions are dense all the
 same (zeros elsewhere) and have biases (0), as in the paper's parameter counts.
@@ -44,11 +45,10 @@ class Accumulator(nn.Module):
 
 
 def layer_hints(model: nn.Module, **blocks: tuple[int, Literal["first", "last"]]) -> dict[str, str]:
-    """Names of layers for methods that need one: the ReLU after the first or last convolution of a block of the model's
-    accumulator. Empty without an accumulator.
+    """Names of layers for methods that need one; empty if the model has no accumulator.
 
-    A uniform block has one convolution only. If there are fewer blocks, it is the last but one: the last block leaves a
-    single pixel.
+    A layer is the ReLU after the first or last convolution of a block, which are the same in a uniform block. If the
+    accumulator has too few blocks, it is the last block but one: the last leaves a single pixel.
     """
     parts = ((name, part) for name, part in model.named_modules() if isinstance(part, Accumulator))
     name, part = next(parts, ("", None))

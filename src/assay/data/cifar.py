@@ -41,7 +41,7 @@ SHEETS: Mapping[tuple[str, Split], Mapping[str, str]] = {
         "test_00.webp": "9fea188d482923fa3938663983c913d5da7849233fe6d4ec74f88144b7b720a9",
     },
 }
-LABEL_SUMS: Mapping[str, str] = {
+LABEL_SHA256: Mapping[str, str] = {
     "cifar10": "7417e9f8afab35d6441e1b5354ec80feffe0488b594ebd1443c66ba8a5421556",
     "cifar100": "548e61748ecf2ff5c07c690679cba18471c685401b5e4903b4a72c9650ac758a",
 }
@@ -63,8 +63,8 @@ class Images:
 
     def first(self, count: int) -> Images:
         """The first ``count`` images, equally many of each class."""
-        each, odd = divmod(count, len(self.names))
-        if odd or not each:
+        each, rest = divmod(count, len(self.names))
+        if rest or not each:
             raise AssayError(f"{count} images cannot be equally many of {len(self.names)} classes: take a multiple.")
         fewest = np.bincount(self.label, minlength=len(self.names)).min()
         if each > fewest:
@@ -93,16 +93,16 @@ def _images(folder: Path, dataset: str, split: Split) -> Images:
     else:
         pixels, label = _from_sheets(folder, dataset, split)
     images = Images(pixels, label, NAMES[dataset])
-    return images if split == "train" else images.rows(_order(images))
+    return images if split == "train" else images.rows(_sorted_indices(images))
 
 
 def _from_sheets(folder: Path, dataset: str, split: Split) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    labels = arrays(read(folder / LABELS, LABEL_SUMS[dataset]), (split,))[split]
+    labels = arrays(read(folder / LABELS, LABEL_SHA256[dataset]), (split,))[split]
     sheets = [tiles(read(folder / name, sha256), SIDE) for name, sha256 in SHEETS[dataset, split].items()]
     return np.concatenate(sheets), labels.astype(np.int64)
 
 
-def _order(images: Images) -> NDArray[np.int64]:
-    """Sorted by pixels, then by label: independent of the stored order."""
+def _sorted_indices(images: Images) -> NDArray[np.int64]:
+    """The order by pixels, then by label: it does not depend on the order in the files."""
     keys = [(pixels.tobytes(), int(label)) for pixels, label in zip(images.pixels, images.label, strict=True)]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)

@@ -3,8 +3,8 @@
 Read from ``credit/credit.parquet`` or ``credit/credit.csv``, or from a CSV or Parquet file anywhere. Names of columns
 are those of the UCI file (``ID``, which is dropped, 23 columns, ``default payment next month``) or of OpenML's data set
 42477 (``x1`` to ``x23``, ``y``). ``python -m assay.data.fetch credit`` makes the Parquet file from OpenML and writes
-its sha256 beside it. Tested with files of the same format only: no sum of the original is known here, so the counts and
-the total that are published of it are checked. Rows are sorted by their values, so that row i is the same from any
+its sha256 beside it. Tested with files of the same format only. No sha256 of the original is known here: the published
+counts and the published total are checked instead. Rows are sorted by their values, so that row i is the same from any
 source. All columns are whole numbers and used as such.
 """
 

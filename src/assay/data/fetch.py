@@ -42,7 +42,7 @@ def fetch_cifar(name: str) -> Path:
 
 
 def fetch_table(data_id: int, file: str, tidy: Tidy) -> Path:
-    """Download from OpenML through scikit-learn, which checks the sum that OpenML states."""
+    """Download from OpenML through scikit-learn, which checks OpenML's checksum."""
     from sklearn.datasets import fetch_openml  # imported here: it takes a second, and loaders do not need it
 
     try:
@@ -52,7 +52,7 @@ def fetch_table(data_id: int, file: str, tidy: Tidy) -> Path:
     raw = BytesIO()
     tidy(downloaded.frame).to_parquet(raw)
     path = fetched() / file
-    # The sum first: a file without one may have to have another sum.
+    # The checksum first: a file without one beside it must have the sha256 of the original, which this one has not.
     write(path.with_suffix(".sha256"), hashlib.sha256(raw.getvalue()).hexdigest().encode())
     write(path, raw.getvalue())
     return path.parent

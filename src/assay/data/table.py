@@ -51,7 +51,7 @@ def encoded(frame: Any, target: str, classes: Sequence[str]) -> Table:
 def stored_frame(name: str, title: str, files: Sequence[str], sha256: str | None, tidy: Tidy) -> Any:
     """The tidy frame of the first of these files in the data folders.
 
-    A sum in a file of the same name with the ending .sha256 goes before ``sha256``. None: no sum is known.
+    Its sha256 is in a file beside it, with the ending .sha256; else it must be ``sha256``. None: it is not known.
     """
     path = find(*files)
     if path is None:

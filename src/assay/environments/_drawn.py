@@ -15,7 +15,7 @@ class Drawn:
 
     side = 12
     classes = ("bar across", "bar down", "disc")
-    colours = ((0.3, 0.3, 0.3), (0.25, 0.25, 0.25))
+    colours = ((0.3, 0.3, 0.3), (0.25, 0.25, 0.25))  # mean and deviation of red, green and blue
 
     def training(self, count: int, seed: int) -> tuple[Tensor, Tensor]:
         return self._draw([("drawn", "training", seed, index) for index in range(count)])

@@ -25,7 +25,7 @@ from distributed.scheduler import KilledWorker
 from assay.artifacts.outcome import failed_record
 from assay.core.records import Record
 from assay.execute.dask_worker import LATE, Job, compute
-from assay.execute.local import KILLED, late
+from assay.execute.local import KILLED, timeout_reason
 from assay.execute.queue import Queue
 from assay.execute.worker import Task
 from assay.store.store import Store
@@ -45,12 +45,12 @@ class Driver:
     client: distributed.Client
     job: Job
     queue: Queue
-    waiting: list[Task]  # to be given out before the queue's
-    running: dict[Any, tuple[Bundle, Any]] = field(default_factory=dict)  # with its future, by the future's key
-    alone: set[str] = field(default_factory=set)  # keys of artifacts whose bundle failed: one of them is to blame
+    waiting: list[Task]  # to be handed out before the queue's
+    running: dict[Any, tuple[Bundle, Any]] = field(default_factory=dict)  # a bundle and its future, by the future's key
+    alone: set[str] = field(default_factory=set)  # keys of artifacts to be computed alone, because their bundle failed
     late: set[str] = field(default_factory=set)  # keys of artifacts that took too long
     held: OrderedDict[str, Any] = field(default_factory=OrderedDict)  # futures of arrays in the cluster, by digest
-    looked: float = -LOOK
+    last_look: float = -LOOK  # at the size of the cluster, in seconds of the monotonic clock
     room: int = 1  # bundles that may be under way
 
     def records(self) -> Iterator[Record]:
@@ -76,8 +76,8 @@ class Driver:
             self.client.cancel([future for _, future in self.running.values()], force=True)
 
     def _hand_out(self) -> None:
-        if time.monotonic() - self.looked >= LOOK:
-            self.looked, threads = time.monotonic(), sum(self.client.nthreads().values())
+        if time.monotonic() - self.last_look >= LOOK:
+            self.last_look, threads = time.monotonic(), sum(self.client.nthreads().values())
             self.room, self.resources = max(1, AHEAD * threads), self._resources()
         while len(self.running) < self.room:
             bundle = self._next_bundle()
@@ -131,17 +131,17 @@ class Driver:
         return {name: float(amount) for name, amount in wanted.items() if name in declared and amount}
 
     def _records(self, future: Any, bundle: Bundle) -> list[Record]:
-        """Those of the bundle that are final; what has to be given out again is waiting then."""
+        """The records of a bundle that are final. Tasks that have to be handed out again are added to ``waiting``."""
         if any(artifact.key in self.late for artifact, _ in bundle):
             self.waiting += [task for task in bundle if task[0].key not in self.late]
-            reason = late(self.job.timeout or 0.0)
+            reason = timeout_reason(self.job.timeout or 0.0)
             return [failed_record(a.kind, a.key, reason) for a, _ in bundle if a.key in self.late]
         try:
             results = future.result()
         except (FutureCancelledError, OSError):
             self.waiting += bundle
-            if self.client.status == "running":  # it is back, without our tasks
-                self.looked = -LOOK
+            if self.client.status == "running":  # a restarted scheduler, which does not know our tasks
+                self.last_look = -LOOK
                 return []
             raise
         except Exception as error:
@@ -152,7 +152,7 @@ class Driver:
         return [record for record, _ in results]
 
     def _failed(self, bundle: Bundle, error: Exception) -> list[Record]:
-        """The failed record of an artifact that was alone; otherwise each of the bundle is tried again, alone."""
+        """The failed record of a bundle of one artifact. Artifacts of a larger bundle are tried again, each alone."""
         if len(bundle) > 1:
             self.waiting += bundle
             self.alone |= {artifact.key for artifact, _ in bundle}

@@ -13,7 +13,7 @@ from assay.artifacts.group import Group
 from assay.core.machine import Machine, Resources
 from assay.execute.cost import Cost, Costs, expected
 from assay.execute.grid import grid
-from assay.execute.local import late
+from assay.execute.local import timeout_reason
 from assay.execute.measure import LONGEST, measure
 from assay.execute.plan import Plan, plan
 from assay.store.format import is_store
@@ -85,7 +85,7 @@ def _measured(
     for record in measure(artifacts, store, machine):
         costs.add(record)
         count += 1
-        if record.reason == late(LONGEST) and record.key in group_by_key:
+        if record.reason == timeout_reason(LONGEST) and record.key in group_by_key:
             late_groups.add(group_by_key[record.key])
     return late_groups, count
 

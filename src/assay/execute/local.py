@@ -105,7 +105,7 @@ class _Worker:
         return f"signal {-code}, {signal.Signals(-code).name}" if code and code < 0 else f"exit code {code}"
 
 
-def late(timeout: float) -> str:
+def timeout_reason(timeout: float) -> str:
     """The reason of an artifact that was stopped."""
     return f"took longer than {timeout:g} s and was stopped: see --timeout"
 
@@ -178,7 +178,7 @@ class _Team:
             and time.monotonic() - worker.task_start >= self.timeout
         ):
             worker.process.kill()
-            return self._replace(worker, late(self.timeout))
+            return self._replace(worker, timeout_reason(self.timeout))
         return None
 
     def _handle_message(self, worker: _Worker, message: Last | Record | str | None) -> Record | None:

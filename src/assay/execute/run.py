@@ -21,7 +21,7 @@ from assay.execute.other_runs import OtherRuns
 from assay.execute.plan import Plan, plan
 from assay.execute.queue import Queue
 from assay.execute.shared_queue import SharedQueue
-from assay.store.fault_points import fault
+from assay.store.fault_points import fault_point
 from assay.store.store import Store, new_run_id
 from assay.study.study import Study
 
@@ -67,7 +67,7 @@ def run(
                     show(done, remaining)
         for done in queue.taken_over():
             show(done, remaining)
-        fault("run.unrecorded")
+        fault_point("run.unrecorded")
         store.put(_run_record(store, run_id, study, study_grid, resources.machine))
     return Finished(root, run_id, remaining)
 
@@ -96,7 +96,8 @@ def _run_record(store: Store, run_id: str, study: Study, study_grid: Grid, machi
 
 
 def _order(store: Store) -> dict[str, Any]:
-    """By what runs are ordered: the clock, which may have been set back since the last one, then their number."""
+    """What the runs of a store are ordered by: time, never before that of an earlier run if the clock was set back;
+    then their number."""
     store.refresh()
     earlier = [str(run.origin.get("ended", run.origin.get("time", ""))) for run in store.records("run")]
     return {"ended": max([*earlier, str(origin()["time"])]), "number": len(earlier)}

@@ -12,8 +12,8 @@ from assay.execute.other_runs import OtherRuns, say
 from assay.execute.queue import Queue
 from assay.store.protocol import Records
 
-_LOOK = 0.2  # seconds between two looks while other runs compute all that this one could
-_SOON = 2.0  # seconds after which a wait is announced
+_POLL = 0.2  # seconds between two looks while other runs compute all that this one could
+_QUIET = 2.0  # seconds after which a wait is announced
 
 Task = tuple[Artifact, dict[str, Record]]
 
@@ -39,11 +39,11 @@ class SharedQueue(Queue):
 
     def wait(self) -> bool:
         """Wait until there is something to compute here; False when everything is done, by this run or others."""
-        start, told = time.monotonic(), False
+        start, announced = time.monotonic(), False
         while (task := self.next()) is None and self._put_off:
-            if not told and time.monotonic() - start >= _SOON:
-                told = self._tell()
-            time.sleep(_LOOK)
+            if not announced and time.monotonic() - start >= _QUIET:
+                announced = self._announce_wait()
+            time.sleep(_POLL)
             self._others.look()
         self._claimed = task
         return task is not None
@@ -54,17 +54,22 @@ class SharedQueue(Queue):
         return records
 
     def _claim(self) -> Task | None:
-        """Those that were put off come last: the runs that compute them are about to finish."""
+        """The next task that no other run computes; None if there is none now.
+
+        Those that were put off come last: the runs that compute them are about to finish.
+        """
         while True:
-            put_off, self._put_off, known = iter(self._put_off), [], len(self._taken_over)
+            put_off, self._put_off = iter(self._put_off), []
+            taken_over_before = len(self._taken_over)
             for task in chain(iter(super().next, None), put_off):
-                if self._is_ours(task):
-                    self._put_off += put_off
+                if self._claim_or_put_off(task):
+                    self._put_off += put_off  # those that were not reached
                     return task
-            if len(self._taken_over) == known:  # else others may be ready now
+            if len(self._taken_over) == taken_over_before:  # else tasks that needed these may be ready now
                 return None
 
-    def _is_ours(self, task: Task) -> bool:
+    def _claim_or_put_off(self, task: Task) -> bool:
+        """True if this run is to compute the task; else its record is taken over, or the task is put off."""
         if self._others.claim(task[0].key):
             return True
         if not self._take_over(task):
@@ -79,7 +84,8 @@ class SharedQueue(Queue):
         self._taken_over.append(record)
         return True
 
-    def _tell(self) -> bool:
+    def _announce_wait(self) -> bool:
+        """Print for which runs this one waits; False if none of them computes what was put off any more."""
         keys = [artifact.key for artifact, _ in self._put_off]
         runs = "; ".join(run.name for run in self._others.computing(keys))
         if runs:

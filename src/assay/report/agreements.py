@@ -31,22 +31,24 @@ class AgreementRow:
     environment: str
     truth: str  # labels of metrics
     metric: str
-    found: Agreement
+    agreement: Agreement
     left_out: Mapping[str, str]  # methods without a value by one of the two, and why
 
     def to_json(self) -> dict[str, Any]:
         names = {"environment": self.environment, "truth": self.truth, "metric": self.metric}
-        return {**names, **vars(self.found), "left_out": dict(self.left_out)}
+        return {**names, **vars(self.agreement), "left_out": dict(self.left_out)}
 
     @property
     def text(self) -> str:
         """``0.619 [0.402, 0.836] 7/8 (0.714)``: mean over seeds, interval, seeds that count, correlation of means."""
-        found = self.found
-        if found.value is None:
-            return found.reason
-        parts = [number(found.value), interval_text(found)]
-        parts.append(f"{found.defined}/{found.count}" if found.defined < found.count else "")
-        parts.append(f"({number(found.of_means)})" if found.of_means is not None and found.count > 1 else "")
+        agreement = self.agreement
+        if agreement.value is None:
+            return agreement.reason
+        parts = [number(agreement.value), interval_text(agreement)]
+        if agreement.defined < agreement.count:
+            parts.append(f"{agreement.defined}/{agreement.count}")
+        if agreement.of_means is not None and agreement.count > 1:
+            parts.append(f"({number(agreement.of_means)})")
         return " ".join(part for part in parts if part)
 
 
@@ -74,14 +76,14 @@ class AgreementTable:
 
     def notes(self) -> Iterator[str]:
         """What the numbers are, and which methods are not in them."""
-        found = [row.found for row in self.rows]
+        agreements = [row.agreement for row in self.rows]
         yield f"methods: {listed(self.methods)}"
-        seeds = max((agreement.count for agreement in found), default=0)
-        if any(agreement.basis == "seeds" for agreement in found):
+        seeds = max((one.count for one in agreements), default=0)
+        if any(one.basis == "seeds" for one in agreements):
             yield f"mean of the correlations in each seed, 95 % interval over {counted(seeds, 'seed')}"
         if seeds > 1:
             yield "in parentheses: the correlation of scores averaged over seeds"
-        yield from (text for basis, text in WITHOUT_INTERVAL.items() if any(one.basis == basis for one in found))
+        yield from (text for basis, text in WITHOUT_INTERVAL.items() if any(one.basis == basis for one in agreements))
         yield from self._left_out()
 
     def _left_out(self) -> Iterator[str]:
@@ -101,11 +103,11 @@ def agreement_tables(
     run: Record, store: Store, boards: Sequence[Board], records: Mapping[str, Record]
 ) -> tuple[AgreementTable, ...]:
     """The comparisons that the study asks for, in its order."""
-    asked: Sequence[Mapping[str, Any]] = run.data["study"].get("agreement", ())
-    independent = {board.environment: _independent(board, store, records) for board in boards if asked}
+    requested: Sequence[Mapping[str, Any]] = run.data["study"].get("agreement", ())
+    independent = {board.environment: _independent(board, store, records) for board in boards if requested}
     metrics = by_label(run, "metrics")
     tables = []
-    for item in asked:
+    for item in requested:
         truth, methods = metrics[item["truth"]], tuple(item["methods"])
         rows = tuple(
             _row(board, metrics[metric], truth, methods, independent[board.environment])
@@ -123,13 +125,13 @@ def _row(board: Board, metric: Component, truth: Component, methods: Sequence[st
         return AgreementRow(*names, Agreement(None, reason="one of the two metrics ranks no methods"), {})
     cells = {line.method: line.cells for line in board.lines if line.method in methods}
     same_direction = metric.higher_is_better == truth.higher_is_better
-    found = agreement(_scores(cells, metric.label), _scores(cells, truth.label), same_direction, independent)
+    computed = agreement(_scores(cells, metric.label), _scores(cells, truth.label), same_direction, independent)
     left_out = {
         name: _why([cells[name][metric.label], cells[name][truth.label]]) if name in cells else "not run here"
         for name in methods
-        if name not in found.methods
+        if name not in computed.methods
     }
-    return AgreementRow(*names, found, left_out)
+    return AgreementRow(*names, computed, left_out)
 
 
 def _scores(cells: Mapping[str, Mapping[str, Cell]], metric: str) -> dict[str, Scores]:

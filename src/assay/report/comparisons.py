@@ -25,12 +25,12 @@ def comparisons(
         if record is not None and record.status == "ok" and record.data["value"] is not None:
             records.setdefault(row["metric"], {})[row["method"]] = record
     metrics = by_label(run, "metrics")
-    found = {
+    by_metric = {
         metric: _compare(store, by_method, bool(metrics[metric].higher_is_better))
         for metric, by_method in records.items()
         if metrics[metric].ranks_methods
     }
-    return {metric: comparison for metric, comparison in found.items() if comparison}
+    return {metric: comparison for metric, comparison in by_metric.items() if comparison}
 
 
 def _compare(store: Store, records: Mapping[str, Record], higher_is_better: bool) -> Comparison | None:

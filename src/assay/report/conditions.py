@@ -13,10 +13,10 @@ CONDITIONS = ("device", "memory", "threads")  # change the last digits under one
 
 def mixed_conditions(records: Iterable[Record]) -> str:
     """A sentence about records that were made with different options; empty where all were made alike."""
-    made = [record.origin for record in records if record.status == "ok" and record.kind != "score"]
+    origins = [record.origin for record in records if record.status == "ok" and record.kind != "score"]
     mixtures = []
     for name in CONDITIONS:
-        counts = Counter(origin[name] for origin in made if name in origin)
+        counts = Counter(origin[name] for origin in origins if name in origin)
         if len(counts) > 1:
             values = sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0])))
             texts = [f"{size(value) if name == 'memory' else value} ({counted(n, 'record')})" for value, n in values]

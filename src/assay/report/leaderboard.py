@@ -11,7 +11,7 @@ from assay.report.board import Board, Cell, Line
 from assay.report.charts import Bar, bar, scale, strokes
 from assay.report.components import Component, by_label
 from assay.report.controls import UnbeatenControl, unbeaten_controls
-from assay.report.differences import Diagram, diagrams
+from assay.report.critical_differences import Diagram, diagrams
 from assay.report.loaded_run import LoadedRun
 from assay.report.remarks import MethodRemarks
 from assay.stats.faithfulness import Verdict

@@ -40,7 +40,7 @@ def scatter(title: str, row: AgreementRow, board: Board, stroke_of: dict[str, St
     cells = {
         line.method: (line.cells[row.truth], line.cells[row.metric])
         for line in board.lines
-        if line.method in row.found.methods
+        if line.method in row.agreement.methods
     }
     x_axis = _axis([truth for truth, _ in cells.values()], LEFT, WIDTH - RIGHT, without_intervals=True)
     y_axis = _axis([cell for _, cell in cells.values()], HEIGHT - BOTTOM, TOP)
@@ -53,8 +53,8 @@ def scatter(title: str, row: AgreementRow, board: Board, stroke_of: dict[str, St
 def _axis(cells: list[Cell], start: float, stop: float, without_intervals: bool = False) -> Axis | None:
     if without_intervals:
         cells = [Cell("ok", cell.value) for cell in cells]
-    found = scale(cells)
-    return found and Axis(found.low, found.high, start, stop)
+    ends = scale(cells)
+    return ends and Axis(ends.low, ends.high, start, stop)
 
 
 def _dot(method: str, stroke: Stroke, x_axis: Axis, y_axis: Axis, truth: Cell, cell: Cell) -> Dot:

@@ -95,8 +95,10 @@ def _tables(study: Mapping[str, Any], sweep: Mapping[str, Any], cells: Mapping[K
             if any(key in cells for key in method_keys)
         ]
         levels = _levels(sweep, environment, metric, constant, [line.method for line in lines])
-        found = [(label, method, cells[key]) for label, method, key in levels if key in cells]
-        reference = [SweepLine(label, method, (cell,) * len(sweep["values"]), True) for label, method, cell in found]
+        constant_cells = [(label, method, cells[key]) for label, method, key in levels if key in cells]
+        reference = [
+            SweepLine(label, method, (cell,) * len(sweep["values"]), True) for label, method, cell in constant_cells
+        ]
         yield SweepTable(environment, metric, tuple(lines + reference if lines else ()))
 
 

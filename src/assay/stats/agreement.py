@@ -99,14 +99,14 @@ def complete_methods(metric: Mapping[str, Scores], truth: Mapping[str, Scores]) 
     return tuple(name for name, row in both.items() if any(used) and row == used)
 
 
-def _with_interval(found: Agreement, independent: bool) -> Agreement:
+def _with_interval(per_seed_only: Agreement, independent: bool) -> Agreement:
     """The mean over seeds and its interval, by the rule for scores whose seeds draw a model."""
-    values = [value for value in found.per_seed if value is not None]
+    values = [value for value in per_seed_only.per_seed if value is not None]
     if not values:
-        return replace(found, reason="all methods tie")
+        return replace(per_seed_only, reason="all methods tie")
     rows = [
         Evidence({"value": np.array([value or 0.0]), "defined": np.array([value is not None])})
-        for value in found.per_seed
+        for value in per_seed_only.per_seed
     ]
     estimate = interval(rows, bounds=(-1.0, 1.0))
     assert estimate is not None
@@ -115,7 +115,7 @@ def _with_interval(found: Agreement, independent: bool) -> Agreement:
         low, high, basis = None, None, "one"
     elif not independent:
         low, high, basis = None, None, "shared"
-    return replace(found, value=estimate.value, low=low, high=high, basis=basis)
+    return replace(per_seed_only, value=estimate.value, low=low, high=high, basis=basis)
 
 
 def _too_few(count: int) -> str:

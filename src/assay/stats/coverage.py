@@ -21,7 +21,8 @@ SAMPLES = 16  # in each seed
 SEEDS = (1, 2, 3, 5, 10)
 SPREADS = (0.0, 0.3, 1.0, 3.0)
 REPLICATIONS = 2000
-RESAMPLED, RESAMPLES = 400, 200  # replications, and resamples in each, for intervals from resamples
+RESAMPLES = 200  # in each replication, for intervals from resamples
+FEW_REPLICATIONS = 400  # where resampling is slow, or there is never an interval
 CEILING = 0.98  # expected share of hits, near the ceiling of 1
 TENTH = 0.1  # share of samples below the ceiling, uniform between 0 and 1
 
@@ -55,7 +56,7 @@ class Coverage:
 
     population: float  # of the true score over infinitely many seeds
     draw: float  # of the true score of the first seed drawn
-    without: float  # share of replications without an interval
+    no_interval: float  # share of replications without an interval
 
 
 def measure_coverage(
@@ -66,7 +67,7 @@ def measure_coverage(
     resamples: int = RESAMPLES,
     rule: Rule = interval,
 ) -> Coverage:
-    """The coverage of a rule. With ``spread`` None, seeds draw samples only, and the rule is told so."""
+    """The coverage of a rule. With ``spread`` None, seeds draw samples only, which the rule gets as an argument."""
     random, truth = np.random.default_rng([seeds, int(10 * (spread or 0))]), population.truth()
     interval_count, population_hits, draw_hits = 0, 0, 0
     for _ in range(replications):
@@ -91,26 +92,26 @@ def table(replications: int = REPLICATIONS) -> Iterator[str]:
         for spread in (*SPREADS, None):
             cells: list[str] = []
             for seeds in SEEDS:
-                coverage = measure_coverage(
-                    population, seeds, spread, *_effort(population, seeds, spread, replications)
-                )
-                cells += [_cell(coverage.draw, coverage.without)] if seeds == 1 else []
-                cells += [_cell(coverage.population, coverage.without)]
+                count = _replications(population, seeds, spread, replications)
+                coverage = measure_coverage(population, seeds, spread, count)
+                cells += [_cell(coverage.draw, coverage.no_interval)] if seeds == 1 else []
+                cells += [_cell(coverage.population, coverage.no_interval)]
             name = "samples only" if spread is None else f"{spread:g}"
             yield f"| {' | '.join([population.data, population.score, name, *cells])} |"
 
 
-def _effort(population: Population, seeds: int, spread: float | None, replications: int) -> tuple[int, int]:
-    """Replications, and resamples in each: fewer where resampling is slow or two draws never have an interval."""
+def _replications(population: Population, seeds: int, spread: float | None, most: int) -> int:
+    """How many replications: fewer where resampling is slow, and for two models, which never have an interval."""
     resampled = population.score != "mean" and seeds <= 2
-    return min(replications, RESAMPLED) if resampled or (seeds == 2 and spread is not None) else replications, RESAMPLES
+    two_models = seeds == 2 and spread is not None
+    return min(most, FEW_REPLICATIONS) if resampled or two_models else most
 
 
-def _cell(share: float, without: float) -> str:
+def _cell(share: float, no_interval: float) -> str:
     """A share, and in brackets the share of replications without an interval."""
-    if without == 1:
+    if no_interval == 1:
         return "none"
-    return f"{share:.3f}" + (f" ({without:.0%} none)" if without >= 0.005 else "")
+    return f"{share:.3f}" + (f" ({no_interval:.0%} none)" if no_interval >= 0.005 else "")
 
 
 def _normal(seeds: int, spread: float, random: np.random.Generator) -> Drawn:

@@ -10,22 +10,25 @@ def groups(methods: Sequence[str], separated: Collection[frozenset[str]]) -> tup
 
     Two methods are in a common group if and only if they are not separated.
     """
-    alike = {
+    not_separated = {
         name: {other for other in methods if other != name and frozenset((name, other)) not in separated}
         for name in methods
     }
     position = {name: index for index, name in enumerate(methods)}
-    found = [sorted(position[name] for name in group) for group in _cliques(set(), set(methods), set(), alike)]
-    return tuple(tuple(methods[index] for index in group) for group in sorted(found) if len(group) > 1)
+    cliques = _cliques(set(), set(methods), set(), not_separated)
+    in_order = sorted(sorted(position[name] for name in clique) for clique in cliques)
+    return tuple(tuple(methods[index] for index in group) for group in in_order if len(group) > 1)
 
 
-def _cliques(chosen: set[str], candidates: set[str], excluded: set[str], alike: dict[str, set[str]]) -> list[set[str]]:
-    """Maximal cliques, as Bron and Kerbosch find them, with Tomita's pivot."""
+def _cliques(
+    chosen: set[str], candidates: set[str], excluded: set[str], neighbours: dict[str, set[str]]
+) -> list[set[str]]:
+    """Maximal cliques that contain ``chosen``, by the algorithm of Bron and Kerbosch with Tomita's pivot."""
     if not candidates:
         return [] if excluded else [chosen]
-    pivot = max(candidates | excluded, key=lambda name: len(alike[name] & candidates))
-    found = []
-    for name in candidates - alike[pivot]:
-        found += _cliques(chosen | {name}, candidates & alike[name], excluded & alike[name], alike)
+    pivot = max(candidates | excluded, key=lambda name: len(neighbours[name] & candidates))
+    cliques = []
+    for name in candidates - neighbours[pivot]:
+        cliques += _cliques(chosen | {name}, candidates & neighbours[name], excluded & neighbours[name], neighbours)
         candidates, excluded = candidates - {name}, excluded | {name}
-    return found
+    return cliques

@@ -23,8 +23,8 @@ from safetensors.numpy import load as decode
 from safetensors.numpy import save as serialize
 
 from assay.core.errors import StoreError
-from assay.store.fault_points import fault
-from assay.store.files import set_aside, sweep, write_atomically
+from assay.store.fault_points import fault_point
+from assay.store.files import remove_waste, set_aside, write_atomically
 
 Array = NDArray[Any]
 
@@ -50,7 +50,7 @@ class Arrays:
         digest = hashlib.sha256(data).hexdigest()
         if not self.verify(digest):
             write_atomically(self.path(digest), data, sync=False, point="array.partial")
-            fault("array.written")
+            fault_point("array.written")
         return digest
 
     def get(self, digest: str) -> dict[str, Array]:
@@ -126,10 +126,10 @@ class Arrays:
         """All digests that have a file, sorted."""
         return iter(sorted(path.name.removesuffix(SUFFIX) for path in self.root.glob(f"??/*{SUFFIX}")))
 
-    def sweep(self, older: float = 3600.0) -> int:
+    def remove_waste(self, older: float = 3600.0) -> int:
         """Remove partial and damaged files older than ``older`` seconds; returns their number. A running process may
         still write younger ones."""
-        return sweep(self.root.glob("??/*"), older)
+        return remove_waste(self.root.glob("??/*"), older)
 
 
 def encode(arrays: Mapping[str, Array]) -> bytes:

@@ -25,7 +25,7 @@ from collections.abc import Callable
 _times_reached: Counter[str] = Counter()
 
 
-def fault(name: str, first: Callable[[], object] = lambda: None) -> None:
+def fault_point(name: str, first: Callable[[], object] = lambda: None) -> None:
     """Kill the process group here if ``ASSAY_FAULT`` says so, after calling ``first`` (which does half of the work)."""
     if "ASSAY_FAULT" in os.environ and _is_due(name):
         first()

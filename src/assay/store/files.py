@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from assay.store.fault_points import fault
+from assay.store.fault_points import fault_point
 
 _PARTIAL = ".partial-"
 _DAMAGED = ".damaged-"
@@ -46,14 +46,14 @@ def write_atomically(path: Path, data: bytes, *, sync: bool = True, point: str =
             os.unlink(partial)
         raise
     if sync:
-        fault("file.renamed")
+        fault_point("file.renamed")
         sync_folder(path.parent)
 
 
 def _write(path: str, data: bytes, sync: bool, point: str) -> None:
     handle = _create(path)
     try:
-        fault(point, lambda: os.write(handle, data[: len(data) // 2]))
+        fault_point(point, lambda: os.write(handle, data[: len(data) // 2]))
         rest = memoryview(data)
         while rest:  # one call may write only a part, at most 2 GiB on Linux
             rest = rest[os.write(handle, rest) :]
@@ -87,7 +87,7 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def sweep(paths: Iterable[Path], older: float) -> int:
+def remove_waste(paths: Iterable[Path], older: float) -> int:
     """Remove temporary and damaged files that are older than ``older`` seconds; returns their number."""
     stale = [path for path in paths if is_waste(path) and _age(path) >= older]
     for path in stale:

@@ -9,7 +9,7 @@ from assay.core.errors import StoreError
 from assay.core.records import canonical
 from assay.store.files import is_partial, write_atomically
 
-FORMAT = 2  # of format 1, some runs list other things than reports read, and none says that it is running
+FORMAT = 2  # in format 1, some runs list other things than reports read, and none says that it is running
 NAME = "store.json"
 
 
@@ -17,13 +17,12 @@ def is_store(root: Path) -> bool:
     """True for a store, False for an empty or missing folder; StoreError for anything else."""
     if root.exists() and not root.is_dir():
         raise StoreError(f"{root} is a file; a store is a folder")
-    names = {
-        path.name for path in root.glob("*") if not is_partial(path)
-    }  # a killed ``make_store`` leaves partial files
+    # Partial files do not count: a killed ``make_store`` leaves them.
+    names = {path.name for path in root.glob("*") if not is_partial(path)}
     if names and NAME not in names:
         raise StoreError(f"{root} is not a store: it holds other files and no {NAME}; use an empty folder")
     if names:
-        _check(root)
+        _check_version(root)
     return bool(names)
 
 
@@ -32,7 +31,7 @@ def make_store(root: Path, *, sync: bool = True) -> None:
     write_atomically(root / NAME, canonical({"format": FORMAT}).encode() + b"\n", sync=sync)
 
 
-def _check(root: Path) -> None:
+def _check_version(root: Path) -> None:
     version = _read_version(root / NAME)
     if version is None:
         raise StoreError(f"{root / NAME} does not describe a store: {canonical({'format': FORMAT})} is expected")

@@ -86,9 +86,8 @@ class Index:
             return action(self._open())
         except sqlite3.DatabaseError as error:
             self.close()
-            if not isinstance(
-                error, sqlite3.OperationalError
-            ):  # operational errors (locked, moved, read-only) are no corruption
+            is_corrupt = not isinstance(error, sqlite3.OperationalError)  # these are: locked, moved, read-only
+            if is_corrupt:
                 delete_index(self.path)
         try:
             return action(self._open())

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assay.core.records import Record
-from assay.store.fault_points import fault
+from assay.store.fault_points import fault_point
 from assay.store.lazy_records import RecordLine
 from assay.store.log import Line, lines, logs, starts_line
 
@@ -114,8 +114,8 @@ def refresh(db: sqlite3.Connection, folder: Path) -> None:
     db.execute("BEGIN IMMEDIATE")
     with db:
         _ingest(db, folder)
-        fault("index.uncommitted")
-    fault("index.refreshed")
+        fault_point("index.uncommitted")
+    fault_point("index.refreshed")
 
 
 def _ingest(db: sqlite3.Connection, folder: Path) -> None:

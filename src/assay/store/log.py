@@ -21,7 +21,7 @@ from typing import NamedTuple, get_args
 
 from assay.core.errors import StoreError
 from assay.core.records import Record, Status, canonical
-from assay.store.fault_points import fault
+from assay.store.fault_points import fault_point
 from assay.store.files import sync_folder
 
 _SYNC_EVERY = 1.0  # seconds; forcing each line to disk would take longer than computing many blocks
@@ -81,11 +81,11 @@ class Log:
 
     def _write(self, raw: bytes) -> int:
         start = self.size
-        fault("record.partial", lambda: os.write(self._handle, raw[: len(raw) // 2]))
+        fault_point("record.partial", lambda: os.write(self._handle, raw[: len(raw) // 2]))
         if os.write(self._handle, raw) != len(raw):
             os.ftruncate(self._handle, start)  # or the next line would be joined to this incomplete one
             raise StoreError(f"{self.path} cannot grow: is the disk full?")
-        fault("record.written")
+        fault_point("record.written")
         self.size += len(raw)
         if self.sync and time.monotonic() - self._synced >= _SYNC_EVERY:
             os.fsync(self._handle)

@@ -28,7 +28,7 @@ from assay.core.errors import StoreError
 from assay.core.records import Record
 from assay.store.arrays import Array, Arrays
 from assay.store.damage import find_damage
-from assay.store.files import Step, no_step, sweep
+from assay.store.files import Step, no_step, remove_waste
 from assay.store.format import is_store, make_store
 from assay.store.index import Index
 from assay.store.index_rows import Entry
@@ -193,10 +193,10 @@ class Store:
         self.refresh()
         return array_problems
 
-    def sweep(self, older: float = 3600.0) -> int:
+    def remove_waste(self, older: float = 3600.0) -> int:
         """Remove partial and damaged files older than this many seconds; returns their number."""
         candidates = [*self.root.glob("*"), *self._logs.glob("*")]
-        return self.arrays.sweep(older) + sweep(candidates, older)
+        return self.arrays.remove_waste(older) + remove_waste(candidates, older)
 
     def _index_new_records(self) -> None:
         if self._unindexed:

@@ -11,8 +11,8 @@ PART = 32_768  # parameters updated at once: the five tensors of a part stay in 
 class FlatAdam:
     """``torch.optim.Adam`` with its default constants, operation by operation, on parameters in one flat tensor.
 
-    Many layers and networks cost one call per operation and part, where the optimiser needs one for the weights and one
-    for the biases of each layer.
+    The optimiser calls an operation once per tensor: for the weights and for the biases of each layer of each network.
+    Here it is called once per part of the flat tensor.
     """
 
     decay, square_decay, floor = 0.9, 0.999, 1e-8

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import torch
 from safetensors import SafetensorError
 
-from assay.train.trees import decode, digest, encode
+from assay.train.serialise import decode, digest, encode
 
 FORMAT = 1  # of checkpoints
 EXPIRY = 30 * 24 * 3600  # seconds after which a training is not expected to be resumed

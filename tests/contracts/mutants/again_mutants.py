@@ -325,8 +325,14 @@ COMPLETENESS = [
     ),
     own("axiom_completeness", "endless answers count", "defined=defined & finite", "defined=defined | ~finite"),
     own("axiom_completeness", "rounding counts", "rounding = answer_rounding(scores.dtype) *", "rounding = 0 *"),
-    *each(GAPS, "relative to the smaller", GAP, "torch.maximum(left, right)", "torch.minimum(left, right)"),
-    *each(GAPS, "relative to both", GAP, "torch.maximum(left, right)", "left + right"),
+    *each(
+        GAPS,
+        "relative to the smaller",
+        GAP,
+        "torch.maximum(left_size, right_size)",
+        "torch.minimum(left_size, right_size)",
+    ),
+    *each(GAPS, "relative to both", GAP, "torch.maximum(left_size, right_size)", "left_size + right_size"),
     *each(GAPS, "absolute", GAP, "difference / larger.where(defined, 1.0)", "difference"),
     *each(GAPS, "cut at 1", GAP, ".clamp(max=2.0)", ".clamp(max=1.0)"),
 ]

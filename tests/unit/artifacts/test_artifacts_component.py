@@ -37,13 +37,13 @@ from yard_study import component, full, here
 )
 def test_a_method_is_fitted_when_it_or_what_is_inside_fits(text, expected):
     assert has_fit(full("methods", text)) is expected
-    assert ("fit" in component("methods", text).parts) is expected
+    assert ("fit" in component("methods", text).steps) is expected
 
 
 @pytest.mark.parametrize("text", ["agop", "gradient", "smoothed(of=agop)", "yard:Fits", "yard:Copy"])
 def test_an_object_has_the_parts_that_its_spec_has(text):
     written = component("methods", text)
-    assert Component("methods", instance=written.build()).parts == written.parts
+    assert Component("methods", instance=written.build()).steps == written.steps
 
 
 @pytest.mark.parametrize(
@@ -58,13 +58,13 @@ def test_an_object_has_the_parts_that_its_spec_has(text):
     ],
 )
 def test_a_metric_has_the_parts_that_it_defines(text, parts):
-    assert component("metrics", text).parts == parts
-    assert Component("metrics", instance=component("metrics", text).build()).parts == parts
+    assert component("metrics", text).steps == parts
+    assert Component("metrics", instance=component("metrics", text).build()).steps == parts
 
 
 def test_an_environment_that_trains_says_so():
-    assert component("environments", "yard:Orchard").parts >= {"train"}
-    assert "train" not in component("environments", "yard:Meadow").parts
+    assert component("environments", "yard:Orchard").steps >= {"train"}
+    assert "train" not in component("environments", "yard:Meadow").steps
 
 
 # What was planned is what is built.

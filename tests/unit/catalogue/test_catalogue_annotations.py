@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.catalogue.annotations import as_float, fits, wants_component
+from assay.catalogue.annotations import annotated_kind, as_float, fits
 from assay.core.spec import Spec
 
 gradient = Spec("gradient")
@@ -72,7 +72,7 @@ def test_a_value_fits_its_annotation_or_does_not(value, annotation, expected):
     ],
 )
 def test_an_annotation_names_the_catalogue_it_wants(annotation, kind):
-    assert wants_component(annotation) == kind
+    assert annotated_kind(annotation) == kind
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_a_card_knows_its_class_its_doc_and_its_functions(read):
     assert read.target == "somewhere.my_method:MyMethod"
     assert read.summary == "Does a thing."
     assert read.doc.endswith("And says more.")
-    assert (read.calls, read.perhaps) == (("fit", "__call__"), ("other",))
+    assert (read.calls, read.properties) == (("fit", "__call__"), ("other",))
 
 
 def test_a_card_is_plain_data(read):

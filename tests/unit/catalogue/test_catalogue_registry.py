@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from assay.artifacts.component import has_fit
-from assay.catalogue.annotations import wants_component
+from assay.catalogue.annotations import annotated_kind
 from assay.catalogue.build import build
 from assay.catalogue.cards import REQUIRED
 from assay.catalogue.registry import HINTS, KINDS, aliases, card, catalogue, expand_alias, identity, resolve
@@ -36,7 +36,7 @@ def test_resolving_twice_changes_nothing():
         for name in catalogue(kind):
             needs = [param for param in card(kind, name).params if param.default == REQUIRED]
             inside = {"environments": Spec("color_count"), None: "x"}
-            given = {param.name: inside[wants_component(param.annotation)] for param in needs}
+            given = {param.name: inside[annotated_kind(param.annotation)] for param in needs}
             spec = resolve(kind, Spec.of(name, **given))
             assert str(resolve(kind, Spec.parse(str(spec)))) == str(spec)
 

@@ -88,5 +88,5 @@ def write_sheets(monkeypatch: pytest.MonkeyPatch, folder: Path, dataset: str, ea
             (place / name).write_bytes(raw)
         monkeypatch.setitem(cifar.SHEETS, (dataset, split), dict(zip(names, map(sum_of, raws), strict=True)))
     np.savez(place / cifar.LABELS, **labels)
-    monkeypatch.setitem(cifar.LABEL_SUMS, dataset, sum_of((place / cifar.LABELS).read_bytes()))
+    monkeypatch.setitem(cifar.LABEL_SHA256, dataset, sum_of((place / cifar.LABELS).read_bytes()))
     return place

@@ -7,7 +7,7 @@ from assay.core.records import Record
 from assay.execute import forecast as module
 from assay.execute.cost import Costs
 from assay.execute.forecast import forecast
-from assay.execute.local import late
+from assay.execute.local import timeout_reason
 from assay.execute.measure import LONGEST, measure
 from assay.execute.run import run
 from assay.store.memory import MemoryStore
@@ -76,7 +76,7 @@ def test_a_measurement_uses_what_the_store_has_and_the_second_of_a_group_has_no_
 def test_a_block_that_takes_too_long_to_measure_makes_a_lower_bound(study, tmp_path, monkeypatch):
     def stopped(artifacts, store, machine):
         trial = next(artifact for artifact in artifacts if artifact.kind == "trial")
-        yield Record("trial", trial.key, "failed", reason=late(LONGEST))
+        yield Record("trial", trial.key, "failed", reason=timeout_reason(LONGEST))
 
     monkeypatch.setattr(module, "measure", stopped)
     found = forecast(study(), tmp_path / "s", Resources(1))

@@ -87,9 +87,9 @@ def test_every_metric_is_compared_in_every_environment_with_its_direction(judged
             ).statistic
             for seed in range(SEEDS)
         ]
-        assert set(row.found.methods) == set(methods)
-        assert row.found.per_seed == pytest.approx(expected)
-        assert row.found.value == pytest.approx(np.mean(expected))
+        assert set(row.agreement.methods) == set(methods)
+        assert row.agreement.per_seed == pytest.approx(expected)
+        assert row.agreement.value == pytest.approx(np.mean(expected))
 
 
 def test_methods_that_failed_or_were_skipped_are_left_out_with_the_reason(judged: Store) -> None:
@@ -105,7 +105,7 @@ def test_the_terminal_shows_each_number_and_what_it_is(judged: Store) -> None:
     assert "Agreement with f1: Spearman's correlation over 5 methods" in text
     for row in rows(judged).values():
         assert row.text in text
-        assert f"{row.found.value:.3f}" in row.text
+        assert f"{row.agreement.value:.3f}" in row.text
     assert "95 % interval over 6 seeds" in text
     assert "my_pkg:Bad is left out everywhere: failed" in text
     assert f"grad_cam is left out of sensitivity_n in {ROWS} and accuracy_lost in {ROWS}: skipped" in text
@@ -120,10 +120,10 @@ def test_json_and_export_have_all_of_it(judged: Store, tmp_path: Path) -> None:
     assert len(printed) == len(table) == len(back) == 4
     for entry, (_, line) in zip(printed, back.iterrows(), strict=True):
         row = rows(judged)[entry["environment"], entry["metric"]]
-        assert entry["value"] == line.value == row.found.value
-        assert entry["per_seed"] == json.loads(line.per_seed) == list(row.found.per_seed)
+        assert entry["value"] == line.value == row.agreement.value
+        assert entry["per_seed"] == json.loads(line.per_seed) == list(row.agreement.per_seed)
         assert entry["left_out"] == json.loads(line.left_out) == row.left_out
-        assert entry["methods"] == json.loads(line.methods) == list(row.found.methods)
+        assert entry["methods"] == json.loads(line.methods) == list(row.agreement.methods)
 
 
 @pytest.mark.parametrize("suffix", ["md", "tex"])
@@ -137,8 +137,8 @@ def test_the_page_has_a_table_and_a_dot_for_each_method_compared(judged: Store, 
     html = page(judged, tmp_path / "page").read_text()
     section = html.split('<section id="agreement">')[1].split("</section>")[0]
     for row in rows(judged).values():
-        assert f"{row.found.value:.3f}".replace("-", "−") in section
-    assert section.count('<circle class="dot') == 2 * sum(len(row.found.methods) for row in rows(judged).values())
+        assert f"{row.agreement.value:.3f}".replace("-", "−") in section
+    assert section.count('<circle class="dot') == 2 * sum(len(row.agreement.methods) for row in rows(judged).values())
     assert "4 of 5 methods" in section
     assert "3 of 5 methods" in section
 
@@ -146,7 +146,7 @@ def test_the_page_has_a_table_and_a_dot_for_each_method_compared(judged: Store, 
 def test_seeds_that_share_samples_have_no_interval(tmp_path: Path) -> None:
     shared = made(tmp_path, Shared)
     for row in rows(shared).values():
-        assert (row.found.low, row.found.basis) == (None, "shared")
+        assert (row.agreement.low, row.agreement.basis) == (None, "shared")
     (table,) = result(shared).agreements
     assert "no interval: the seeds share model and samples" in table.notes()
 

@@ -36,7 +36,7 @@ def over_samples(per_seed, reduce, draws_model, bounds, resamples):
 @pytest.mark.parametrize("seeds", [3, 5, 10])
 def test_means_of_normal_data_are_covered_as_often_as_intervals_say(seeds, spread):
     coverage = measure_coverage(NORMAL, seeds, spread, FEW)
-    assert coverage.without == 0
+    assert coverage.no_interval == 0
     assert LEAST <= coverage.population <= 0.95 + 4 * ERROR
 
 
@@ -57,7 +57,7 @@ def test_one_seed_covers_its_own_draw_and_not_others():
 
 
 def test_two_seeds_have_no_interval():
-    assert measure_coverage(NORMAL, 2, 1.0, 20).without == 1
+    assert measure_coverage(NORMAL, 2, 1.0, 20).no_interval == 1
 
 
 @pytest.mark.parametrize("population", [PARTLY, CEILING], ids=["partly", "near"])

@@ -122,8 +122,8 @@ def test_a_damaged_file_is_set_aside_when_it_is_read_and_swept_later(arrays: Arr
     assert left.name.startswith(f"{path.name}.damaged-")
     assert arrays.put(ONE) == digest
     assert same(arrays.get(digest), ONE)
-    assert arrays.sweep() == 0
-    assert arrays.sweep(older=0.0) == 1
+    assert arrays.remove_waste() == 0
+    assert arrays.remove_waste(older=0.0) == 1
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -191,9 +191,9 @@ def test_what_killed_writers_left_does_no_harm_and_can_be_swept(arrays: Arrays) 
     young.write_bytes(b"half")
     os.utime(old, (time.time() - 7200,) * 2)
     assert list(arrays.digests()) == [path.stem]
-    assert arrays.sweep() == 1
+    assert arrays.remove_waste() == 1
     assert young.exists()
-    assert arrays.sweep(older=0.0) == 1
+    assert arrays.remove_waste(older=0.0) == 1
     assert list(path.parent.iterdir()) == [path]
     assert same(arrays.get(path.stem), ONE)
 

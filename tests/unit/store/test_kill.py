@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.store.fault_points import fault
+from assay.store.fault_points import fault_point
 from assay.store.store import Store
 
 RUN = """
@@ -70,8 +70,8 @@ def test_half_an_array_is_a_temporary_file_that_is_swept(tmp_path: Path, count: 
     assert 0 < left.stat().st_size < 800
     store = Store.open(tmp_path, create=False)
     assert len(list(store.arrays.digests())) == count - 1
-    assert store.sweep() == 0
-    assert store.sweep(older=0.0) == 1
+    assert store.remove_waste() == 0
+    assert store.remove_waste(older=0.0) == 1
     assert partial(tmp_path) == []
     assert store.verify() == []
 
@@ -101,4 +101,4 @@ def test_an_unreached_point_changes_nothing(tmp_path: Path, complete: Path) -> N
 
 def test_without_the_variable_a_fault_point_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ASSAY_FAULT", raising=False)
-    fault("array.written", lambda: pytest.fail("did the first half"))
+    fault_point("array.written", lambda: pytest.fail("did the first half"))

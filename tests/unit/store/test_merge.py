@@ -44,7 +44,7 @@ def test_a_merge_has_the_records_and_arrays_of_both(tmp_path: Path) -> None:
     assert [one.load(record)["x"].item() for record in one.records() if record.status == "ok"] == [1, 4]
     assert one.dump() == filled(tmp_path / "both", {**ONE, **TWO}).dump()
     assert one.verify() == []
-    assert one.arrays.sweep(older=0.0) == 0
+    assert one.arrays.remove_waste(older=0.0) == 0
 
 
 def test_a_merge_leaves_the_other_store_as_it_was(tmp_path: Path) -> None:

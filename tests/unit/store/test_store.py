@@ -41,7 +41,7 @@ def test_a_missing_or_empty_folder_becomes_a_store(tmp_path: Path) -> None:
 def test_a_store_whose_creation_was_killed_can_be_created_again(tmp_path: Path) -> None:
     (tmp_path / "store.json.partial-00").write_text('{"for')
     store = Store.open(tmp_path)
-    assert store.sweep(older=0.0) == 1
+    assert store.remove_waste(older=0.0) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["store.json"]
 
 
@@ -301,4 +301,4 @@ def test_two_processes_put_at_the_same_time_and_nothing_is_lost(tmp_path: Path) 
     assert {record.key for record in store.records()} == {f"{name}-{n}" for name in ("one", "two") for n in range(100)}
     assert all(store.load(record)["n"] == int(record.key.split("-")[1]) for record in store.records())
     assert store.verify() == []
-    assert store.sweep(older=0.0) == 0
+    assert store.remove_waste(older=0.0) == 0

@@ -23,7 +23,7 @@ def accuracy(case: EnvironmentCase) -> Iterator[Fault]:
     samples = case.sample(MANY)
     with torch.no_grad():
         answers = case.setting.model(samples.x)
-    if hasattr(case.environment, "remainder"):
+    if hasattr(case.environment, "remainder"):  # its network outputs the remainder of a count, not class scores
         right = answers[:, 0] == case.environment.remainder(samples)
     elif answers.shape[1] > 1:
         right = answers.argmax(dim=1) == samples.label

@@ -37,7 +37,7 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "token_count": ({"negation": True},),
 }
 
-# Variants, wrappers and others at which methods or metrics are tried as well: two classes, for metrics that need these.
+# Sites besides the tiny instances: models without gradients, siblings (in_domain), two classes (public_table).
 EXTRA_SITES: Mapping[str, tuple[str, ...]] = {
     "methods": ("tabular_rule(model='forest')", "tabular_rule(model='boosted')"),
     "metrics": ("color_count(unseen=False)", "tabular_rule(model='forest')", "in_domain", "public_table"),
@@ -115,10 +115,10 @@ def sites(kind: str, needs: Sequence[str] = ()) -> tuple[str, ...]:
     """
     cards = catalogue("environments").items()
     unwrapped = [name for name, card in cards if ("wraps", True) not in card.facts and name not in SIMILAR]
-    late = _trained_on_images()
-    early = [name for name in unwrapped if name not in late]
+    trained_on_images = _trained_on_images()
+    others = [name for name in unwrapped if name not in trained_on_images]
     extra = (*EXTRA_SITES[kind], *(PART_SITES if "parts" in needs else ()))
-    return (*early, *(name for name in late if name in unwrapped), *extra)
+    return (*others, *(name for name in trained_on_images if name in unwrapped), *extra)
 
 
 @lru_cache(maxsize=16)

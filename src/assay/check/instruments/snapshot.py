@@ -21,7 +21,7 @@ GLOBAL_HOOKS = (
 
 @dataclass(frozen=True, eq=False)
 class Identity:
-    """Compares objects by identity and plain values by value; the reference keeps the identity from being reused."""
+    """Compares plain values by value and other objects by identity. It holds the object: a freed one's id is reused."""
 
     value: Any
 

@@ -25,7 +25,8 @@ def exact_on_linear(case: LinearCase) -> Iterator[Fault]:
     ideal = case.promises.ideal
     if ideal is None:
         raise NotApplicable("declares no ideal that exact attributions reach: give --ideal VALUE")
-    missed: dict[tuple[str, ...], tuple[LinearProblem, Answer, int]] = {}  # by traits, the smallest
+    # By the traits of a problem, the smallest problem that misses the ideal, with its answer and row.
+    missed: dict[tuple[str, ...], tuple[LinearProblem, Answer, int]] = {}
     for problem in case.problems:
         answers = case.answers(problem, problem.exact)
         rows = [(answer, int(row)) for answer in answers for row in np.flatnonzero(_misses(answer, ideal))]
@@ -33,8 +34,8 @@ def exact_on_linear(case: LinearCase) -> Iterator[Fault]:
             missed.setdefault(problem.traits, (problem, *rows[0]))
     for traits in missed:
         if any(set(fewer) < set(traits) for fewer in missed):
-            continue  # fewer traits suffice to show it
-        smallest = next(miss for shown, miss in missed.items() if set(traits) <= set(shown))
+            continue  # reported for fewer traits
+        smallest = next(miss for others, miss in missed.items() if set(traits) <= set(others))  # problems grow
         part, returned = _smallest_witness(case, *smallest, ideal)
         message = f"does not reach {ideal:g} for exact attributions{''.join(traits)}"
         yield case.fault(exact_on_linear, message, part.describe(part.exact, f"{returned} instead of {ideal:g}"))
@@ -106,13 +107,14 @@ def _overlooked_feature(case: LinearCase) -> Iterator[Fault]:
     ]
     for versions in seeded:
         problem, count = versions[0], versions[0].exact[0].numel()
-        acting = problem.exact.flatten(1).any(dim=0).nonzero().flatten().tolist()
-        unseen = [feature for feature in acting if not _sees(case, versions[:1], feature)]
-        if 2 * len(unseen) >= len(acting):
+        with_effect = problem.exact.flatten(1).any(dim=0).nonzero().flatten().tolist()
+        overlooked = [feature for feature in with_effect if not _matters(case, versions[:1], feature)]
+        if 2 * len(overlooked) >= len(with_effect):
             continue
         others = [other for other in seeded if other is not versions and other[0].exact[0].numel() >= count]
-        for feature in (index for index in unseen if others and not _sees(case, versions[1:], index)):
-            if any(not any(_sees(case, other, index) for other in others) for index in (feature, feature - count)):
+        for feature in (index for index in overlooked if others and not _matters(case, versions[1:], index)):
+            from_start, from_end = feature, feature - count
+            if any(not any(_matters(case, other, index) for other in others) for index in (from_start, from_end)):
                 message = f"gives the same score whatever the attribution of feature {feature} (the first is 0)"
                 yield case.fault(
                     best_on_linear, message, problem.describe(problem.exact, case.ask(problem, problem.exact))
@@ -120,8 +122,11 @@ def _overlooked_feature(case: LinearCase) -> Iterator[Fault]:
                 return
 
 
-def _sees(case: LinearCase, versions: Sequence[LinearProblem], feature: int) -> bool:
-    """True where another attribution of the feature changes an answer with the same seed, or raises an error."""
+def _matters(case: LinearCase, versions: Sequence[LinearProblem], feature: int) -> bool:
+    """True if another attribution of the feature changes an answer with the same seed, or raises an error.
+
+    ``versions`` are the same problem with different seeds.
+    """
     for problem in versions:
         plain = case.ask(problem, problem.exact, seed=problem.seed)
         for attribution in maps.one_changed(problem.exact, feature):
@@ -152,7 +157,7 @@ def direction_on_linear(case: LinearCase) -> Iterator[Fault]:
     sign = case.direction
     if not any(case.ask(problem, problem.exact).defined.any() for problem in case.problems):
         raise NotApplicable("is defined on no linear model")
-    if all(_blind(case, problem) for problem in case.problems):
+    if all(_ignores_map(case, problem) for problem in case.problems):
         problem = next((problem for problem in case.problems if problem.exact[0].numel() > 2), case.problems[0])
         returned = f"{case.ask(problem, problem.exact)} for exact, random and negated attributions alike"
         yield case.fault(direction_on_linear, "does not see the map", problem.describe(problem.exact, returned))
@@ -174,12 +179,12 @@ def _wrong_order(case: LinearCase, problem: LinearProblem, sign: int) -> str:
     if exact is None or random is None or wrong is None:
         return ""
     # Not ``tolerance``: scores that are squared errors may all be far below 1.
-    near = TOLERANCE * max(SMALLEST_SIZE, abs(exact), abs(random), abs(wrong))
-    if not exact > random + near:
+    rounding = TOLERANCE * max(SMALLEST_SIZE, abs(exact), abs(random), abs(wrong))
+    if not exact > random + rounding:
         return "does not prefer exact attributions to random ones"
-    if not exact > wrong + near:
+    if not exact > wrong + rounding:
         return "does not prefer exact attributions to wrong ones"
-    return "prefers wrong attributions to random ones" if wrong > random + near else ""
+    return "prefers wrong attributions to random ones" if wrong > random + rounding else ""
 
 
 def _mean_scores(case: LinearCase, problem: LinearProblem, sign: int) -> dict[str, float]:
@@ -203,7 +208,7 @@ def _mean(answers: list[list[Answer]]) -> float | None:
     return float(finite.mean()) if len(finite) else None
 
 
-def _blind(case: LinearCase, problem: LinearProblem) -> bool:
+def _ignores_map(case: LinearCase, problem: LinearProblem) -> bool:
     """True where wrong and random maps get the same answers as the exact one."""
     attributions = [*maps.wrong(problem.exact).values(), maps.random(problem.exact)]
     plain, *others = case.try_maps(problem, [problem.exact, *attributions])

@@ -41,9 +41,9 @@ class Promises:
     @classmethod
     def of(cls, metric: Any) -> Promises:
         """The promises that a metric declares."""
-        zero = fact(metric, "canvas", "zero") in ("zero", "true", 0)  # the baseline of exact attributions
-        exact = zero and bool(fact(metric, "exact_on_linear", False))
-        best = exact or (zero and bool(fact(metric, "best_on_linear", False)))
+        zero_canvas = fact(metric, "canvas", "zero") in ("zero", "true", 0)  # as the baseline of exact attributions
+        exact = zero_canvas and bool(fact(metric, "exact_on_linear", False))
+        best = exact or (zero_canvas and bool(fact(metric, "best_on_linear", False)))
         ideal = fact(metric, "ideal")
         return cls(
             higher=fact(metric, "higher_is_better"),
@@ -129,15 +129,15 @@ class LinearCase:
 
     def _separable(self, problem: LinearProblem) -> bool:
         """True where scores are per sample and do not depend on the other maps of the call. (A metric that divides by
-        the worst score of its batch would otherwise get faults on inputs that it judges well.)"""
+        the worst score of its batch gets one map per call.)"""
         if problem not in self._separable_problems:
             plain = self.try_answer(problem, problem.exact)
             self._separable_problems[problem] = (
-                not self.noisy and isinstance(plain, Answer) and plain.per_sample and self._same_alone(problem)
+                not self.noisy and isinstance(plain, Answer) and plain.per_sample and self._same_in_one_call(problem)
             )
         return self._separable_problems[problem]
 
-    def _same_alone(self, problem: LinearProblem) -> bool:
+    def _same_in_one_call(self, problem: LinearProblem) -> bool:
         maps = torch.cat([problem.exact[:1], random(problem.exact[:1]), -problem.exact[:1]])
         together = self.try_answers(problem.rows([0, 0, 0]), maps)
         alone = [self.try_answers(problem.rows([0]), maps[[row]]) for row in range(len(maps))]

@@ -24,11 +24,11 @@ def literal(case: LinearCase) -> Iterator[Fault]:
             answer = case.ask(problem, attribution)
             with quiet():
                 expected, _ = as_numbers(version.ask(case.metric_call.inputs(problem, attribution)))
-            wanted = expected.reshape(answer.values.shape) if expected.size == answer.values.size else None
-            near = wanted is not None and np.allclose(
-                answer.values[answer.defined], wanted[answer.defined], rtol=0, atol=tolerance(wanted), equal_nan=True
-            )
-            if not near:
+            same = expected.size == answer.values.size
+            if same:
+                ours, theirs = (rows[answer.defined] for rows in (answer.values, expected.reshape(answer.values.shape)))
+                same = np.allclose(ours, theirs, rtol=0, atol=tolerance(expected), equal_nan=True)
+            if not same:
                 returned = f"{answer}, where the literal version returns {expected.flatten().tolist()}"
                 yield case.fault(literal, "differs from the literal version", problem.describe(attribution, returned))
                 return

@@ -35,7 +35,8 @@ MOVES = """View UnsafeView ReshapeAlias Alias Clone ToCopy T Transpose Permute A
     MaskedFill Where torch::autograd::CopySlices torch::autograd::CopyBackwards"""
 
 Call = Callable[..., Tensor]
-Rule = Callable[[Call, tuple[Tensor, ...], Tensor], tuple[Tensor, ...]]  # call, inputs, relevance -> of each input
+# call, inputs, relevance of the output -> relevance of each input
+Rule = Callable[[Call, tuple[Tensor, ...], Tensor], tuple[Tensor, ...]]
 
 
 def attention_relevance(model: nn.Module, rows: Tensor, target: Tensor, start: int) -> list[Tensor]:
@@ -84,18 +85,24 @@ class RelevanceScope(AttentionRecorder):
 
     def run_call(self, name: str, func: Any, args: Any, kwargs: Any) -> Any:
         args, kwargs = _without_gradients(args), {key: _without_gradients(value) for key, value in kwargs.items()}
-        rule = self._rule(name, args, kwargs)
-        if rule is None:
+        replacement = self._replacement(name, args, kwargs)
+        if replacement is None:
             return func(*args, **kwargs)
         if not _in_place(func, kwargs):
-            return rule(func, args, kwargs)
-        fresh = (args[0].clone(), *args[1:])
-        return args[0].copy_(rule(lambda first, *others, **named: func(first.clone(), *others, **named), fresh, kwargs))
+            return replacement(func, args, kwargs)
 
-    def _rule(self, name: str, args: Any, kwargs: Any) -> Callable[[Any, Any, Any], Tensor] | None:
-        """How to run the call; None: unchanged, and the graph will show it unless it only moves numbers."""
-        positions = [position for position, value in enumerate(args) if _depends(value)]
-        if any(map(_depends, kwargs.values())):
+        def on_copy(first: Tensor, *others: Any, **named: Any) -> Tensor:
+            return func(first.clone(), *others, **named)  # type: ignore[no-any-return]
+
+        return args[0].copy_(replacement(on_copy, (args[0].clone(), *args[1:]), kwargs))
+
+    def _replacement(self, name: str, args: Any, kwargs: Any) -> Callable[[Any, Any, Any], Tensor] | None:
+        """What runs in place of the call; None if it runs unchanged.
+
+        Of unchanged calls, ``attention_relevance`` refuses those that do more than move numbers.
+        """
+        positions = [position for position, value in enumerate(args) if _depends_on_input(value)]
+        if any(map(_depends_on_input, kwargs.values())):
             return None
         if name in ONE_TO_ONE + MEANS and positions == [0]:
             return partial(_function_with_rule, _pass_all if name in ONE_TO_ONE else _proportional)
@@ -131,9 +138,9 @@ def _layer_with_rule(func: Any, args: Any, kwargs: Any) -> Tensor:
 def _product_with_rule(func: Any, factors: Any, _kwargs: Any) -> Tensor:
     """A product: two feature maps get half each; with a constant factor it is a layer."""
     left, right = factors
-    if _depends(left) and _depends(right):
+    if _depends_on_input(left) and _depends_on_input(right):
         return call_with_relevance(func, _proportional_halves, left, right)
-    if _depends(left):
+    if _depends_on_input(left):
         return call_with_relevance(lambda values: func(values, right), partial(_positive_only, func, right), left)
     return call_with_relevance(
         lambda values: func(left, values), partial(_positive_only, lambda x, w: func(w, x), left), right
@@ -150,57 +157,57 @@ def _constant_with_rule(position: int, scaling: bool, func: Any, args: Any, _kwa
     values, constant = args[position], args[1 - position]
     shape = torch.broadcast_shapes(values.shape, getattr(constant, "shape", ()))
 
-    def rule(_call: Call, _inputs: tuple[Tensor, ...], received: Tensor) -> tuple[Tensor]:
-        return (received * (constant != 0) if scaling else received,)
+    def rule(_call: Call, _inputs: tuple[Tensor, ...], relevance: Tensor) -> tuple[Tensor]:
+        return (relevance * (constant != 0) if scaling else relevance,)
 
     call = (lambda values: func(values, constant)) if position == 0 else partial(func, constant)
     return call_with_relevance(call, rule, values.expand(shape))
 
 
-def _pass_all(_call: Call, _inputs: tuple[Tensor, ...], received: Tensor) -> tuple[Tensor]:
-    return (received,)
+def _pass_all(_call: Call, _inputs: tuple[Tensor, ...], relevance: Tensor) -> tuple[Tensor]:
+    return (relevance,)
 
 
-def _proportional(call: Call, inputs: tuple[Tensor, ...], received: Tensor) -> tuple[Tensor, ...]:
+def _proportional(call: Call, inputs: tuple[Tensor, ...], relevance: Tensor) -> tuple[Tensor, ...]:
     """In proportion to contributions to the output, for calls that are linear in each input."""
     with torch.enable_grad():
         leaves = [values.detach().requires_grad_() for values in inputs]
         output = call(*leaves)
-        slopes = torch.autograd.grad(output, leaves, _stable_quotient(received, output.detach()))
+        slopes = torch.autograd.grad(output, leaves, _stable_quotient(relevance, output.detach()))
     return tuple(values * slope for values, slope in zip(inputs, slopes, strict=True))
 
 
-def _proportional_halves(call: Call, inputs: tuple[Tensor, ...], received: Tensor) -> tuple[Tensor, ...]:
-    return tuple(share / 2 for share in _proportional(call, inputs, received))
+def _proportional_halves(call: Call, inputs: tuple[Tensor, ...], relevance: Tensor) -> tuple[Tensor, ...]:
+    return tuple(share / 2 for share in _proportional(call, inputs, relevance))
 
 
-def _balanced(axis: int, call: Call, inputs: tuple[Tensor, ...], received: Tensor) -> tuple[Tensor, ...]:
+def _balanced(axis: int, call: Call, inputs: tuple[Tensor, ...], relevance: Tensor) -> tuple[Tensor, ...]:
     """Proportional shares, scaled: an input's total in a sample is proportional to the size of its summed shares."""
-    other_axes = [index for index in range(received.dim()) if index != axis]
-    shares = _proportional(call, inputs, received)
+    other_axes = [index for index in range(relevance.dim()) if index != axis]
+    shares = _proportional(call, inputs, relevance)
     sums = [share.sum(dim=other_axes, keepdim=True) for share in shares]
     size = sums[0].abs() + sums[1].abs()
-    part = torch.where(size == 0, 0, received.sum(dim=other_axes, keepdim=True) / size)
+    part = torch.where(size == 0, 0, relevance.sum(dim=other_axes, keepdim=True) / size)
     return tuple(share * total.sign() * part for share, total in zip(shares, sums, strict=True))
 
 
 def _positive_only(
-    unbiased: Call, weight: Tensor, _call: Call, inputs: tuple[Tensor, ...], received: Tensor
+    unbiased: Call, weight: Tensor, _call: Call, inputs: tuple[Tensor, ...], relevance: Tensor
 ) -> tuple[Tensor]:
     """LRP with alpha 1 and beta 0: in proportion to positive contributions."""
     with torch.enable_grad():
         above, below = (part.detach().requires_grad_() for part in (inputs[0].clamp(min=0), inputs[0].clamp(max=0)))
         output = unbiased(above, weight.clamp(min=0)) + unbiased(below, weight.clamp(max=0))
-        slopes = torch.autograd.grad(output, (above, below), _stable_quotient(received, output.detach()))
+        slopes = torch.autograd.grad(output, (above, below), _stable_quotient(relevance, output.detach()))
     return ((above * slopes[0] + below * slopes[1]).detach(),)
 
 
-def _stable_quotient(received: Tensor, total: Tensor) -> Tensor:
+def _stable_quotient(relevance: Tensor, total: Tensor) -> Tensor:
     """The quotient, with a stabilised denominator; 0 where the denominator is 0."""
-    return torch.where(total == 0, 0, received / (total + EPSILON * total.sign()))
+    return torch.where(total == 0, 0, relevance / (total + EPSILON * total.sign()))
 
 
-def _depends(value: Any) -> bool:
+def _depends_on_input(value: Any) -> bool:
     return isinstance(value, Tensor) and value.requires_grad
 
 
@@ -226,6 +233,7 @@ def _sample_axis(shape: torch.Size, rows: int) -> int:
 
 def _operations_between(output: Tensor, layers: Iterable[Tensor]) -> set[str]:
     """The operations between attention and the output."""
+    # Whether a node's result depends on the attention of these layers.
     reaches: dict[Node, bool] = {get_gradient_edge(attention).node: True for attention in layers}
     operations: set[str] = set()
     todo = [] if output.grad_fn is None else [output.grad_fn]

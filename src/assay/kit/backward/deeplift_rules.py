@@ -22,12 +22,12 @@ class ComparedCall:
 
     call: Call
     values: Tensor  # (rows, ...)
-    reference: Tensor  # one for all rows (1, ...) or one each (rows, ...); rows may include a folded axis
+    reference: Tensor  # (1, ...) for all rows, (rows, ...) one each, or (T, ...) if the model folds an axis into rows
     local: tuple[Tensor, Tensor] | None  # a leaf with these values and its output; only where vmap runs over references
 
     @property
     def reference_values(self) -> Tensor:
-        """The input at the reference: (rows, ...), or (1, ...) for all of them."""
+        """The call's input at the reference: (rows, ...), or (1, ...) for all of them."""
         if len(self.reference) in (1, len(self.values)):
             return self.reference
         return self.reference.repeat(len(self.values) // len(self.reference), *[1] * (self.values.dim() - 1))
@@ -49,8 +49,8 @@ class ComparedCall:
         reference_values = self.reference_values.expand_as(self.values)
         if self.local is None:
             return gradient(self.call, reference_values, grad)
-        pulled: Tensor = torch.func.vjp(self.call, reference_values)[1](grad)[0]
-        return pulled
+        at_reference: Tensor = torch.func.vjp(self.call, reference_values)[1](grad)[0]
+        return at_reference
 
 
 Quotient = Callable[[ComparedCall, Tensor], Tensor]  # compared call, gradient of its output -> "gradient" of its input
@@ -58,7 +58,7 @@ Quotient = Callable[[ComparedCall, Tensor], Tensor]  # compared call, gradient o
 
 @dataclass(frozen=True, eq=False)
 class RescaledModule:
-    """A module in which the functions named in ``quotients`` propagate quotients to references."""
+    """A module in whose backward pass the functions named in ``quotients`` have quotients in place of derivatives."""
 
     module: nn.Module
     quotients: Mapping[str, Quotient]
@@ -67,21 +67,23 @@ class RescaledModule:
 
     def gradients_to_all_references(self, rows: Tensor, target: Tensor, references: Tensor) -> Tensor:
         """The target's "gradient" at every row with every reference: (references, *rows.shape)."""
-        if 1 < len(references) == len(rows):  # with equal numbers, rows on another axis would go unnoticed
+        if 1 < len(references) == len(rows):  # ``_graph`` would not notice a model that moves rows to another axis
             return torch.cat(
                 [self.gradients_to_all_references(rows, target, part) for part in (references[:1], references[1:])]
             )
         reference_inputs = self._inputs(references)
-        lengths, many = [len(rows) * len(part) // len(references) for part in reference_inputs], len(references) > 1
-        rows, score, reference_slots = self._graph(rows, target, lengths, many)
+        lengths = [len(rows) * len(part) // len(references) for part in reference_inputs]
+        use_vmap = len(references) > 1
+        rows, score, reference_slots = self._graph(rows, target, lengths, use_vmap)
 
-        def pull(*inputs: Tensor) -> Tensor:
+        def gradient_to_reference(*inputs: Tensor) -> Tensor:
             reference_slots[:] = inputs
             return torch.autograd.grad(score, rows, retain_graph=True, materialize_grads=True)[0]
 
-        if not many or not reference_inputs:
-            return pull(*reference_inputs).expand(len(references), *rows.shape)
-        return torch.func.vmap(pull)(*[part.unflatten(0, (len(references), -1)) for part in reference_inputs])
+        if not use_vmap or not reference_inputs:
+            return gradient_to_reference(*reference_inputs).expand(len(references), *rows.shape)
+        inputs_by_reference = [part.unflatten(0, (len(references), -1)) for part in reference_inputs]
+        return torch.func.vmap(gradient_to_reference)(*inputs_by_reference)
 
     def gradients_to_own_reference(self, rows: Tensor, target: Tensor, references: Tensor) -> Tensor:
         """The target's "gradient" at every row with its own reference: the rows' shape."""
@@ -103,9 +105,12 @@ class RescaledModule:
         return inputs
 
     def _graph(
-        self, rows: Tensor, target: Tensor, lengths: list[int], many: bool = False
+        self, rows: Tensor, target: Tensor, lengths: list[int], use_vmap: bool = False
     ) -> tuple[Tensor, Tensor, list[Tensor]]:
-        """Rows as a leaf, the sum of their scores, and the list from which its backward pass reads reference inputs."""
+        """Rows as a leaf, the sum of their scores, and the list from which its backward pass reads reference inputs.
+
+        ``lengths`` are the numbers of rows that the calls must have, in order.
+        """
         reference_slots: list[Tensor] = []
         remaining = list(reversed(lengths))
 
@@ -116,7 +121,7 @@ class RescaledModule:
                     raise NotApplicable(
                         "needs a model that does the same to every row, and keeps rows along the first axis"
                     )
-                local = _local(call, values) if many else None
+                local = _local(call, values) if use_vmap else None
 
                 def rule(call: Call, values: Tensor, grad: Tensor) -> Tensor:
                     return quotient(ComparedCall(call, values, reference_slots[index], local), grad)
@@ -137,6 +142,7 @@ class RescaledModule:
 
 
 def _local(call: Call, values: Tensor) -> tuple[Tensor, Tensor]:
+    """A leaf with these values, and the call's output for it."""
     leaf = values.detach().clone().requires_grad_()
     return leaf, call(leaf.clone())  # the call may work in place
 

@@ -4,6 +4,12 @@ A cycle smooths once on the way to the coarsest grid and once on the way back: G
 opposite orders, which keeps the cycle symmetric. On the way down a grid starts from 0. A colour is therefore computed
 from earlier colours alone, and its defect comes from later colours alone; colour 3 has none. On the way back every
 colour is recomputed, colour 3 first.
+
+A kernel gets a ``row`` of offsets for one colour (plan.py): where the result goes, its factor and the right-hand side b
+(0-2), the eight neighbours (3-10: left, right, up, down, four diagonals) and the weights to them (11-18). The result is
+factor * (b + weighted sum of neighbours). On the finest grid ("fine") weights are 2 for direct and 1 for diagonal
+neighbours, and are not read. Earlier colours lie beside colour 1 ("sides": left and right), in the rows above and below
+colour 2 ("rows") and all around colour 3 ("all"); later ones around colour 0 and so on.
 """
 
 from __future__ import annotations
@@ -75,7 +81,7 @@ def solve(
 
 @kernel
 def _cycle(cells: Array, flat: Array, size: np.uint64, grids: Offsets, smoothing: Offsets, defects: Offsets) -> None:
-    """VALUE = approximately the inverse of the operator times RESIDUAL."""
+    """VALUE = approximately the inverse of the operator, times RESIDUAL."""
     last = len(grids) - 1
     for level in range(last):
         grid, coarser = grids[level], grids[level + 1]
@@ -112,6 +118,7 @@ def _cycle(cells: Array, flat: Array, size: np.uint64, grids: Offsets, smoothing
 
 @kernel
 def _scale(cells: Array, row: Offsets, count: np.uint64) -> None:
+    """No neighbours: the first colour, and the coarsest grid of one pixel."""
     out, factor, b = row[0], row[1], row[2]
     for k in range(count):
         cells[out + k] = cells[factor + k] * cells[b + k]
@@ -160,9 +167,9 @@ def _coarse_rows(cells: Array, row: Offsets, count: np.uint64) -> None:
     ul, ur, dl, dr = row[7], row[8], row[9], row[10]
     w_up, w_down, w_ul, w_ur, w_dl, w_dr = row[13], row[14], row[15], row[16], row[17], row[18]
     for k in range(count):
-        high = cells[w_ul + k] * cells[ul + k] + cells[w_up + k] * cells[up + k] + cells[w_ur + k] * cells[ur + k]
-        low = cells[w_dl + k] * cells[dl + k] + cells[w_down + k] * cells[down + k] + cells[w_dr + k] * cells[dr + k]
-        cells[out + k] = cells[factor + k] * (cells[b + k] + high + low)
+        above = cells[w_ul + k] * cells[ul + k] + cells[w_up + k] * cells[up + k] + cells[w_ur + k] * cells[ur + k]
+        below = cells[w_dl + k] * cells[dl + k] + cells[w_down + k] * cells[down + k] + cells[w_dr + k] * cells[dr + k]
+        cells[out + k] = cells[factor + k] * (cells[b + k] + above + below)
 
 
 @kernel
@@ -172,14 +179,14 @@ def _coarse_all(cells: Array, row: Offsets, count: np.uint64) -> None:
     w_up, w_down, w_ul, w_ur, w_dl, w_dr = row[13], row[14], row[15], row[16], row[17], row[18]
     for k in range(count):
         sides = cells[w_left + k] * cells[left + k] + cells[w_right + k] * cells[right + k]
-        high = cells[w_ul + k] * cells[ul + k] + cells[w_up + k] * cells[up + k] + cells[w_ur + k] * cells[ur + k]
-        low = cells[w_dl + k] * cells[dl + k] + cells[w_down + k] * cells[down + k] + cells[w_dr + k] * cells[dr + k]
-        cells[out + k] = cells[factor + k] * (cells[b + k] + sides + high + low)
+        above = cells[w_ul + k] * cells[ul + k] + cells[w_up + k] * cells[up + k] + cells[w_ur + k] * cells[ur + k]
+        below = cells[w_dl + k] * cells[dl + k] + cells[w_down + k] * cells[down + k] + cells[w_dr + k] * cells[dr + k]
+        cells[out + k] = cells[factor + k] * (cells[b + k] + sides + above + below)
 
 
 @kernel
 def _misfit(cells: Array, image: Array, row: Offsets, count: np.uint64) -> None:
-    """RESIDUAL of the image, computed in double precision and stored in single."""
+    """RESIDUAL of the image, computed in double precision and stored in single. Neighbours are at 4-11."""
     out, unknown, diagonal, mid, left, right, up, down = row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7]
     ul, ur, dl, dr = row[8], row[9], row[10], row[11]
     for k in range(count):
@@ -191,7 +198,7 @@ def _misfit(cells: Array, image: Array, row: Offsets, count: np.uint64) -> None:
 
 @kernel
 def _product(cells: Array, row: Offsets, count: np.uint64) -> float:
-    """DEFECT = the operator times DIRECTION, and their product."""
+    """DEFECT = the operator times DIRECTION; returns the dot product of both. Neighbours are at 4-11."""
     out, unknown, diagonal, mid, left, right, up, down = row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7]
     ul, ur, dl, dr = row[8], row[9], row[10], row[11]
     total = cells.dtype.type(0)
@@ -216,7 +223,7 @@ def _dot(cells: Array, left: np.uint64, right: np.uint64, count: np.uint64) -> f
 def _update_direction(
     cells: Array, direction: np.uint64, value: np.uint64, share: np.float32, count: np.uint64
 ) -> float:
-    """The next direction, and its largest entry."""
+    """DIRECTION = VALUE + ``share`` of the previous DIRECTION; returns its largest entry."""
     largest = cells.dtype.type(0)
     for k in range(count):
         new = cells[value + k] + share * cells[direction + k]
@@ -227,6 +234,7 @@ def _update_direction(
 
 @kernel
 def _advance(cells: Array, size: np.uint64, length: np.float32, count: np.uint64) -> None:
+    """Go ``length`` along DIRECTION; DEFECT holds the operator times DIRECTION."""
     change, residual, direction, product = CHANGE * size, RESIDUAL * size, DIRECTION * size, DEFECT * size
     for k in range(count):
         cells[change + k] += length * cells[direction + k]

@@ -18,35 +18,38 @@ ONE, TWO = np.uint64(1), np.uint64(2)
 
 @kernel
 def gather(cells: Array, start: np.uint64, grid: Offsets, flat: Array) -> None:
-    """``flat`` = colours 0, 1 and 2 of the planes that begin at ``start``: the transpose of ``spread``."""
+    """``flat`` = colours 0, 1 and 2 of the planes that begin at ``start``: the transpose of ``spread``.
+
+    A coarser pixel is a pixel of colour 0: it gets that value, and half of its four neighbours of colours 1 and 2.
+    """
     stride, plane = grid[STRIDE], grid[PLANE]
-    out = stride + ONE
-    even, right = start + out, start + out + plane
+    first = stride + ONE  # the first pixel of a plane, after the empty row and cell
+    even, right = start + first, start + first + plane
     left, down = right - ONE, right + plane
     up = down - stride
     half = flat.dtype.type(0.5)
     for k in range((grid[ROWS] + ONE) * stride):
-        flat[out + k] = cells[even + k] + half * (
+        flat[first + k] = cells[even + k] + half * (
             (cells[left + k] + cells[right + k]) + (cells[up + k] + cells[down + k])
         )
 
 
 @kernel
 def gather_last(cells: Array, start: np.uint64, grid: Offsets, flat: Array) -> None:
-    """As ``gather``, for colour 3: ``flat`` += its share."""
+    """As ``gather``, for colour 3: ``flat`` += a quarter of the four neighbours along the diagonals."""
     stride, plane = grid[STRIDE], grid[PLANE]
-    out = stride + ONE
-    low = start + out + plane + plane + plane
-    high = low - stride
+    first = stride + ONE
+    below = start + first + plane + plane + plane
+    above = below - stride
     quarter = flat.dtype.type(0.25)
     for k in range((grid[ROWS] + ONE) * stride):
-        low_two, high_two = cells[low - ONE + k] + cells[low + k], cells[high - ONE + k] + cells[high + k]
-        flat[out + k] += quarter * (low_two + high_two)
+        two_below, two_above = cells[below - ONE + k] + cells[below + k], cells[above - ONE + k] + cells[above + k]
+        flat[first + k] += quarter * (two_below + two_above)
 
 
 @kernel
 def fold(flat: Array, grid: Offsets) -> None:
-    """Adds what was gathered beyond the ends to the last column and row."""
+    """Adds what ``gather`` put beyond the ends to the last column and row."""
     stride, columns = grid[STRIDE], grid[COLUMNS]
     for row in range(grid[ROWS] + ONE):
         last = (row + ONE) * stride + columns
@@ -58,8 +61,8 @@ def fold(flat: Array, grid: Offsets) -> None:
 
 @kernel
 def split(flat: Array, grid: Offsets, cells: Array, start: np.uint64, coarser: Offsets) -> None:
-    """Writes the coarser grid as four planes that begin at ``start``."""
-    odd = grid[COLUMNS] // TWO
+    """Writes the coarser grid from ``flat`` into four planes that begin at ``start``, one per colour."""
+    odd = grid[COLUMNS] // TWO  # number of odd columns
     for row in range(grid[ROWS]):
         source = (row + ONE) * grid[STRIDE] + ONE
         target = start + TWO * (row % TWO) * coarser[PLANE] + (row // TWO + ONE) * coarser[STRIDE] + ONE
@@ -90,28 +93,31 @@ def merge(cells: Array, start: np.uint64, coarser: Offsets, flat: Array, grid: O
 
 @kernel
 def spread(flat: Array, grid: Offsets, cells: Array, start: np.uint64, factor: np.uint64) -> None:
-    """Colours 0, 1 and 2 of the planes at ``start`` += planes at ``factor`` times ``flat``, interpolated."""
+    """Colours 0, 1 and 2 of the planes at ``start`` += planes at ``factor`` times ``flat``, interpolated.
+
+    Colour 1 lies between two coarser pixels of a row, colour 2 between two of a column.
+    """
     stride, plane = grid[STRIDE], grid[PLANE]
-    centre = stride + ONE
-    right, down = centre + ONE, centre + stride
-    even, odd, low = start + centre, start + centre + plane, start + centre + plane + plane
-    f_even, f_odd, f_low = factor + centre, factor + centre + plane, factor + centre + plane + plane
+    first = stride + ONE
+    right, down = first + ONE, first + stride
+    colour_0, colour_1, colour_2 = start + first, start + first + plane, start + first + plane + plane
+    factor_0, factor_1, factor_2 = factor + first, factor + first + plane, factor + first + plane + plane
     half = flat.dtype.type(0.5)
     for k in range(grid[ROWS] * stride):
-        cells[even + k] += cells[f_even + k] * flat[centre + k]
-        cells[odd + k] += cells[f_odd + k] * (half * (flat[centre + k] + flat[right + k]))
-        cells[low + k] += cells[f_low + k] * (half * (flat[centre + k] + flat[down + k]))
+        cells[colour_0 + k] += cells[factor_0 + k] * flat[first + k]
+        cells[colour_1 + k] += cells[factor_1 + k] * (half * (flat[first + k] + flat[right + k]))
+        cells[colour_2 + k] += cells[factor_2 + k] * (half * (flat[first + k] + flat[down + k]))
 
 
 @kernel
 def spread_last(flat: Array, grid: Offsets, cells: Array, start: np.uint64, factor: np.uint64) -> None:
-    """As ``spread``, for colour 3."""
+    """As ``spread``, for colour 3, which lies between four coarser pixels."""
     stride, plane = grid[STRIDE], grid[PLANE]
-    centre = stride + ONE
-    low = centre + stride
-    last = start + centre + plane + plane + plane
-    f_last = factor + centre + plane + plane + plane
+    first = stride + ONE
+    below = first + stride
+    colour_3 = start + first + plane + plane + plane
+    factor_3 = factor + first + plane + plane + plane
     quarter = flat.dtype.type(0.25)
     for k in range(grid[ROWS] * stride):
-        high_two, low_two = flat[centre + k] + flat[centre + ONE + k], flat[low + k] + flat[low + ONE + k]
-        cells[last + k] += cells[f_last + k] * (quarter * (high_two + low_two))
+        two_above, two_below = flat[first + k] + flat[first + ONE + k], flat[below + k] + flat[below + ONE + k]
+        cells[colour_3 + k] += cells[factor_3 + k] * (quarter * (two_above + two_below))

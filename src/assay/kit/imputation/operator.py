@@ -66,7 +66,7 @@ def _load(removed: Array, cells: Array, size: np.uint64, grid: Offsets) -> None:
     """Writes the finest grid's mask, diagonal, inverse diagonal, and mask of known pixels (in DEFECT)."""
     one = cells.dtype.type(1)
     for row in range(grid[HEIGHT]):
-        high = (row > 0) + (row < grid[HEIGHT] - ONE)
+        high = (row > 0) + (row < grid[HEIGHT] - ONE)  # how many rows lie above and below: 2, or 1 at an edge
         for side in range(2):
             odd = np.uint64(side)
             position = grid[START] + (TWO * (row % TWO) + odd) * grid[PLANE] + (row // TWO + ONE) * grid[STRIDE] + ONE
@@ -81,7 +81,7 @@ def _load(removed: Array, cells: Array, size: np.uint64, grid: Offsets) -> None:
                 cells[diagonal + k] = value * inside
                 cells[inverse + k] = value * share
         for column in (np.uint64(0), grid[WIDTH] - ONE):
-            wide = (column > 0) + (column < grid[WIDTH] - ONE)
+            wide = (column > 0) + (column < grid[WIDTH] - ONE)  # the same for columns
             position = grid[START] + (TWO * (row % TWO) + column % TWO) * grid[PLANE]
             position += (row // TWO + ONE) * grid[STRIDE] + ONE + column // TWO
             weight = cells.dtype.type(2 * high + 2 * wide + high * wide)
@@ -105,7 +105,11 @@ def _finest(cells: Array, row: Offsets, count: np.uint64) -> None:
 
 @kernel
 def _columns(cells: Array, start: np.uint64, size: np.uint64, grid: Offsets, out: Array) -> None:
-    """Coarsens the columns of the rows of one parity, into five planes: every other one of ``out``."""
+    """Coarsens the columns of the rows of one parity, into five planes: every other one of ``out``.
+
+    Letters are the finer grid's weights: d diagonal, r right, b below, se and sw along the diagonals. They are those of
+    the even column that a coarser pixel is, of the odd one after it, and of the odd one before it (``left``).
+    """
     plane, first = grid[PLANE], grid[STRIDE] + ONE
     diagonal, right, down, down_right, down_left = out[0], out[2], out[4], out[6], out[8]
     for plane_out in (diagonal, right, down, down_right, down_left):
@@ -136,7 +140,7 @@ def _columns(cells: Array, start: np.uint64, size: np.uint64, grid: Offsets, out
 
 @kernel
 def _rows(columns_done: Array, grid: Offsets, out: Array) -> None:
-    """Coarsens the rows, into five planes in the natural order of the coarser grid."""
+    """Coarsens the rows, into five planes in the natural order of the coarser grid; letters as in ``_columns``."""
     stride, first = grid[STRIDE], grid[STRIDE] + ONE
     half, quarter = out.dtype.type(0.5), out.dtype.type(0.25)
     above = first - stride

@@ -99,6 +99,7 @@ def _fewer_columns(operator: Tensor) -> Tensor:
     width = operator.shape[-1]
     coarser = (width + 1) // 2
     fine = pad(operator, (1, 3))  # odd columns before the first and after the last, and a column beyond the end
+    # A finer column at this distance from an even one is interpolated from these coarser ones, with these weights.
     share = {-2: ((-1, 1.0),), -1: ((-1, 0.5), (0, 0.5)), 0: ((0, 1.0),), 1: ((0, 0.5), (1, 0.5)), 2: ((1, 1.0),)}
     out = operator.new_zeros(*operator.shape[:-1], coarser + 1)
     for offset, towards in product((-1, 0, 1), (-1, 0, 1)):

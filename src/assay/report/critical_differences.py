@@ -1,6 +1,7 @@
 """Critical-difference diagrams: mean ranks of methods, and the groups that cannot be separated.
 
-One row per method, best first; the groups are vertical bars at the right. ``templates/differences.html.j2`` draws them.
+One row per method, best first; the groups are vertical bars at the right. ``templates/critical_differences.html.j2``
+draws them.
 """
 
 from __future__ import annotations

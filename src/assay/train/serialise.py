@@ -1,4 +1,4 @@
-"""Nested state (dictionaries, lists, numbers, tensors) as bytes and back, exactly: safetensors, never pickle."""
+"""Nested dictionaries, lists, numbers and tensors as bytes and back, exactly: safetensors, never pickle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading stores that somebody else wrote."""
+"""Errors of a store whose records do not fit together: another version, or somebody else, wrote them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from assay.core.errors import AssayError, StoreError
 
 
 @contextmanager
-def records_of(root: Path) -> Iterator[None]:
-    """Records that do not fit together cause errors of many kinds: here each becomes a sentence about the store."""
+def bad_records_explained(root: Path) -> Iterator[None]:
+    """Inside, errors of any kind, which bad records cause, become one sentence about the store."""
     try:
         yield
     except (AssayError, OSError, MemoryError):
