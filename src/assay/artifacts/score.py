@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from assay.artifacts.artifact import Artifact, Computed, make_key
+from assay.artifacts.artifact import Artifact, Computed, Group, make_key
 from assay.artifacts.component import Component
 from assay.artifacts.evidence import EvidenceArtifact
-from assay.artifacts.group import Group
 from assay.artifacts.outcome import Blocked
 from assay.core.evidence import Evidence, Reduce, mean_score, merge
 from assay.core.facts import draws_model, fact, identities, promised_range
