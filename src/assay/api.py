@@ -29,13 +29,12 @@ from assay.core.protocols import Environment, Method, Metric
 from assay.core.question import Question
 from assay.core.setting import Reference, Samples
 from assay.core.spec import Spec, Value
-from assay.environments.own import own_setting
-from assay.evaluation import Evaluation, by_name, predictions
+from assay.evaluation import Evaluation, by_name
 from assay.evaluation import evaluate as evaluate_in_memory
 from assay.execute.inline import MemoryEngine
 from assay.execute.run import run as run_study
 from assay.foreign.inputs import as_classes, as_rows, checked_baseline, checked_classes, checked_rows, dtype_name
-from assay.foreign.models import count_outputs, default_readout
+from assay.foreign.models import count_outputs, default_readout, own_setting, predictions
 from assay.report.board import Result, result
 from assay.report.remarks import method_remarks
 from assay.report.runs import run_named
@@ -164,10 +163,11 @@ def evaluate(
 
     targets = None if target is None else classes("target", target)
     labels = classes("label", label) if label is not None else targets
-    labels = predictions(setting, rows, machine) if labels is None else labels
+    labels = predictions(setting.model, rows, outputs, machine) if labels is None else labels
     if reference is not None:
         reference_rows = checked_rows("reference", as_rows("reference", reference, model).to(rows), rows)
-        setting = replace(setting, reference=Reference(reference_rows, predictions(setting, reference_rows, machine)))
+        reference_labels = predictions(setting.model, reference_rows, outputs, machine)
+        setting = replace(setting, reference=Reference(reference_rows, reference_labels))
     named_methods = by_name(method_and_name(method) for method in _checked_list("methods", methods))
     named_metrics = by_name(component_and_name("metrics", metric) for metric in _checked_list("metrics", metrics))
     samples = Samples(rows, labels, None, tuple(range(len(rows))), targets)

@@ -14,7 +14,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from assay.artifacts.answer import make_query
 from assay.artifacts.artifact import default_block_size, split_blocks
 from assay.artifacts.component import Component
 from assay.artifacts.evidence import make_evidence
@@ -24,7 +23,6 @@ from assay.artifacts.trial import TrialArtifact, make_trials
 from assay.core.evidence import Evidence, merge
 from assay.core.machine import Machine
 from assay.core.question import Question
-from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
 from assay.environments.own import Own
 from assay.execute.inline import MemoryEngine
@@ -203,13 +201,3 @@ def by_name(components: Iterable[tuple[Any, str]]) -> dict[str, Any]:
         earlier = sum(key == name or key.startswith(f"{name} (") for key in unique)
         unique[f"{name} ({earlier + 1})" if earlier else name] = component
     return unique
-
-
-def predictions(setting: Setting, x: Tensor, machine: Machine) -> Tensor:
-    """The class that the model predicts for each row; 0 where its output is a value."""
-    zeros = torch.zeros(len(x), dtype=torch.long, device=x.device)
-    if setting.outputs == "value":
-        return zeros
-    rows = Samples(x, zeros, None, tuple(range(len(x))))
-    query = make_query(setting, rows, Question(baseline="zero", target="label"), Stream("own"), machine)
-    return query.outputs(x).argmax(dim=-1)
