@@ -16,11 +16,10 @@ from torch import Tensor
 
 from assay.artifacts.artifact import default_block_size, split_blocks
 from assay.artifacts.component import Component
-from assay.artifacts.evidence import make_evidence
 from assay.artifacts.model import make_place
-from assay.artifacts.score import ScoreArtifact
+from assay.artifacts.score import ScoreArtifact, make_score
 from assay.artifacts.trial import TrialArtifact, make_trials
-from assay.core.evidence import Evidence, merge
+from assay.core.evidence import Evidence
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.setting import Samples, Setting
@@ -157,9 +156,7 @@ def evaluate(
         for name, method in methods.items()
     }
     scores = {
-        (method, metric): ScoreArtifact(
-            component, (tuple(make_evidence(trial, component) for trial in method_trials),), len(samples)
-        )
+        (method, metric): make_score(component, [method_trials], len(samples))
         for method, method_trials in trials.items()
         for metric, component in metric_components.items()
     }
@@ -183,7 +180,7 @@ def _evaluation_cell(method: str, metric: str, score: ScoreArtifact, memory: Mem
     record = memory[score]
     if record.status != "ok":
         return EvaluationCell(method, metric, record.status, reason=record.reason, traceback=record.traceback)
-    evidence = merge([Evidence.from_arrays(memory.arrays(block)) for block in score.evidence[0]])
+    evidence = memory.evidence(score.evidence[0])
     data = {**record.data, "per_seed": tuple(record.data["per_seed"])}
     for name in ("ceiling", "memory_halved", "unit"):
         data.pop(name, None)
