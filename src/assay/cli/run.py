@@ -69,15 +69,11 @@ def execute(study: Study, root: Path, resources: Resources, as_json: bool) -> tu
         typer.echo(f"{plan.trials} blocks of attributions, {plan.reused} of them complete before. Store: {root}")
         which = ["--study", study.name] if len(studies(store)) > 1 else []
         typer.echo(f"Look at it: {shlex.join(['assay', 'report', str(root), *which])}")
-    verdicts = [
-        (test, verdict) for test in study.faithfulness for verdict in run_result.verdicts[test.metric, test.gamma]
-    ]
-    failing_outcomes = {True: ("refuted", "undecided"), False: ("refuted",)}
-    refuted = [
-        verdict
-        for test, verdict in verdicts
-        if verdict.method in test.require and verdict.outcome in failing_outcomes[test.strict]
-    ]
+    refuted = any(
+        verdict.method in test.require and verdict.fails(test.strict)
+        for test in study.faithfulness
+        for verdict in run_result.verdicts[test.metric, test.gamma]
+    )
     cells = [cell for board in run_result.boards for line in board.lines for cell in line.cells.values()]
     nothing_scored = bool(cells) and all(cell.status != "ok" for cell in cells)
     if nothing_scored and not as_json:
