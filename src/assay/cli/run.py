@@ -74,8 +74,8 @@ def execute(study: Study, root: Path, resources: Resources, as_json: bool) -> tu
         for test in study.faithfulness
         for verdict in run_result.verdicts[test.metric, test.gamma]
     )
-    cells = [cell for board in run_result.boards for line in board.lines for cell in line.cells.values()]
-    nothing_scored = bool(cells) and all(cell.status != "ok" for cell in cells)
+    statuses = {cell.status for *_, cell in run_result.cells()}
+    nothing_scored = bool(statuses) and "ok" not in statuses
     if nothing_scored and not as_json:
         typer.echo("Nothing could be scored: the reasons are above.")
     return run_result.run, 1 if run_result.failed() or refuted or nothing_scored else 0
