@@ -164,10 +164,8 @@ def evaluate(
     labels = classes("label", label) if label is not None else targets
     labels = predictions(setting.model, rows, outputs, machine) if labels is None else labels
     if reference is not None:
-        training = checked_rows("reference", as_rows("reference", reference, model).to(rows), rows)
-        setting = replace(
-            setting, reference=Reference(training, predictions(setting.model, training, outputs, machine))
-        )
+        extra = checked_rows("reference", as_rows("reference", reference, model).to(rows), rows)
+        setting = replace(setting, reference=Reference(extra, predictions(setting.model, extra, outputs, machine)))
     named_methods = by_name(method_and_name(method) for method in _checked_list("methods", methods))
     named_metrics = by_name(component_and_name("metrics", metric) for metric in _checked_list("metrics", metrics))
     samples = Samples(rows, labels, None, tuple(range(len(rows))), targets)
