@@ -15,27 +15,25 @@ from torch import Tensor, nn
 
 from assay.artifacts.artifact import split_blocks
 from assay.artifacts.component import Component
-from assay.artifacts.evidence import make_evidence
 from assay.artifacts.model import Place, make_place
-from assay.artifacts.score import ScoreArtifact
-from assay.artifacts.trial import TrialArtifact, make_trials
+from assay.artifacts.score import make_score
+from assay.artifacts.trial import make_trials
 from assay.attributed import Attributed
 from assay.catalogue.build import component_and_name, describe, method_and_name
 from assay.catalogue.registry import card, resolve
 from assay.core.errors import SpecError
 from assay.core.floors import Check, Rule
 from assay.core.machine import Machine, Resources
-from assay.core.protocols import Environment, Method, Metric
+from assay.core.protocols import Environment, Method
 from assay.core.question import Question
 from assay.core.setting import Reference, Samples
 from assay.core.spec import Spec, Value
-from assay.environments.own import own_setting
-from assay.evaluation import Evaluation, by_name, predictions
+from assay.evaluation import Evaluation, by_name
 from assay.evaluation import evaluate as evaluate_in_memory
 from assay.execute.inline import MemoryEngine
 from assay.execute.run import run as run_study
 from assay.foreign.inputs import as_classes, as_rows, checked_baseline, checked_classes, checked_rows, dtype_name
-from assay.foreign.models import count_outputs, default_readout
+from assay.foreign.models import count_outputs, default_readout, own_setting, predictions
 from assay.report.board import Result, result
 from assay.report.remarks import method_remarks
 from assay.report.runs import run_named
@@ -164,10 +162,10 @@ def evaluate(
 
     targets = None if target is None else classes("target", target)
     labels = classes("label", label) if label is not None else targets
-    labels = predictions(setting, rows, machine) if labels is None else labels
+    labels = predictions(setting.model, rows, outputs, machine) if labels is None else labels
     if reference is not None:
-        reference_rows = checked_rows("reference", as_rows("reference", reference, model).to(rows), rows)
-        setting = replace(setting, reference=Reference(reference_rows, predictions(setting, reference_rows, machine)))
+        extra = checked_rows("reference", as_rows("reference", reference, model).to(rows), rows)
+        setting = replace(setting, reference=Reference(extra, predictions(setting.model, extra, outputs, machine)))
     named_methods = by_name(method_and_name(method) for method in _checked_list("methods", methods))
     named_metrics = by_name(component_and_name("metrics", metric) for metric in _checked_list("metrics", metrics))
     samples = Samples(rows, labels, None, tuple(range(len(rows))), targets)
@@ -212,7 +210,7 @@ def assert_faithful(
     if not card("metrics", metric_spec.name).with_params(metric_spec).fact("higher_is_better", True):
         raise SpecError(f"'{metric}' is better when lower; the test needs a metric with a floor.")
     metric_by_check = {
-        check: component_and_name("metrics", str(spec))[0]
+        check: Component("metrics", instance=component_and_name("metrics", str(spec))[0])
         for check, spec in floors(metric_spec, metric, gamma, signs, agreement)
     }
     memory, component = (
@@ -224,7 +222,7 @@ def assert_faithful(
     memory.realise(trial for seed_trials in trials for trial in seed_trials)
     positive_only = method_remarks([memory[trial].data for trial in trials[0]]).positive_only
     checks = checks_for(tuple(metric_by_check), positive_only)
-    scores = {check: _score(metric_by_check[check], trials, n) for check in checks}
+    scores = {check: make_score(metric_by_check[check], trials, n) for check in checks}
     memory.realise(scores.values())
     environment_name = environment if isinstance(environment, str) else describe(environment).name
     measured = (_measured(environment_name, check, memory[score].data, rule) for check, score in scores.items())
@@ -232,14 +230,7 @@ def assert_faithful(
         str(method), gamma, tuple(filter(None, measured)), positive_only and checks != tuple(metric_by_check)
     )
     assert verdict.measured, f"{metric} is undefined on all {n} samples"
-    assert verdict.outcome not in (("refuted", "undecided") if strict else ("refuted",)), str(verdict)
-
-
-def _score(metric: Metric, trials: Sequence[Sequence[TrialArtifact]], n: int) -> ScoreArtifact:
-    component = Component("metrics", instance=metric)
-    return ScoreArtifact(
-        component, tuple(tuple(make_evidence(trial, component) for trial in blocks) for blocks in trials), n
-    )
+    assert not verdict.fails(strict), str(verdict)
 
 
 def _measured(environment: str, check: Check, score: Mapping[str, Any], rule: Rule) -> Measured | None:

@@ -16,7 +16,7 @@ from assay.artifacts.evidence import make_evidence
 from assay.artifacts.model import Place
 from assay.artifacts.trial import TrialArtifact
 from assay.catalogue.build import component_and_name
-from assay.core.evidence import Evidence, Reduce, Score, mean_score, merge
+from assay.core.evidence import Evidence, Reduce, Score, mean_score
 from assay.core.protocols import Metric
 from assay.core.question import Question
 from assay.core.setting import Samples, Setting
@@ -108,7 +108,7 @@ class Attributed:
         component = Component("metrics", instance=instance)
         blocks = [make_evidence(trial, component) for trial in self.trials]
         self.memory.realise(blocks)
-        evidence = merge([Evidence.from_arrays(self.memory.arrays(block)) for block in blocks])
+        evidence = self.memory.evidence(blocks)
         reduce = getattr(instance, "reduce", mean_score)
         score = reduce(evidence)
         return Scored(name, score, evidence.rows.get("value"), evidence.defined, score.curve, evidence, reduce)

@@ -14,17 +14,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from assay.artifacts.answer import make_query
 from assay.artifacts.artifact import default_block_size, split_blocks
 from assay.artifacts.component import Component
-from assay.artifacts.evidence import make_evidence
 from assay.artifacts.model import make_place
-from assay.artifacts.score import ScoreArtifact
+from assay.artifacts.score import ScoreArtifact, make_score
 from assay.artifacts.trial import TrialArtifact, make_trials
-from assay.core.evidence import Evidence, merge
+from assay.core.evidence import Evidence
 from assay.core.machine import Machine
 from assay.core.question import Question
-from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
 from assay.environments.own import Own
 from assay.execute.inline import MemoryEngine
@@ -159,9 +156,7 @@ def evaluate(
         for name, method in methods.items()
     }
     scores = {
-        (method, metric): ScoreArtifact(
-            component, (tuple(make_evidence(trial, component) for trial in method_trials),), len(samples)
-        )
+        (method, metric): make_score(component, [method_trials], len(samples))
         for method, method_trials in trials.items()
         for metric, component in metric_components.items()
     }
@@ -185,7 +180,7 @@ def _evaluation_cell(method: str, metric: str, score: ScoreArtifact, memory: Mem
     record = memory[score]
     if record.status != "ok":
         return EvaluationCell(method, metric, record.status, reason=record.reason, traceback=record.traceback)
-    evidence = merge([Evidence.from_arrays(memory.arrays(block)) for block in score.evidence[0]])
+    evidence = memory.evidence(score.evidence[0])
     data = {**record.data, "per_seed": tuple(record.data["per_seed"])}
     for name in ("ceiling", "memory_halved", "unit"):
         data.pop(name, None)
@@ -203,13 +198,3 @@ def by_name(components: Iterable[tuple[Any, str]]) -> dict[str, Any]:
         earlier = sum(key == name or key.startswith(f"{name} (") for key in unique)
         unique[f"{name} ({earlier + 1})" if earlier else name] = component
     return unique
-
-
-def predictions(setting: Setting, x: Tensor, machine: Machine) -> Tensor:
-    """The class that the model predicts for each row; 0 where its output is a value."""
-    zeros = torch.zeros(len(x), dtype=torch.long, device=x.device)
-    if setting.outputs == "value":
-        return zeros
-    rows = Samples(x, zeros, None, tuple(range(len(x))))
-    query = make_query(setting, rows, Question(baseline="zero", target="label"), Stream("own"), machine)
-    return query.outputs(x).argmax(dim=-1)

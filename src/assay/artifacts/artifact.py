@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +17,8 @@ import numpy.typing as npt
 from assay.core.records import Kind, digest
 
 if TYPE_CHECKING:
+    from assay.artifacts.component import Component
     from assay.artifacts.desk import Desk
-    from assay.artifacts.group import Group
 
 FORMAT = 2  # increased when the meaning of stored numbers changes in general
 
@@ -54,6 +55,26 @@ class Artifact(Protocol):
 
 def make_key(kind: str, **parts: Any) -> str:
     return digest({"format": FORMAT, "kind": kind, **parts})
+
+
+class Group(NamedTuple):
+    """The same work of the same components, for other samples and seeds: it takes about equally long."""
+
+    kind: Kind
+    component: Component  # whose work it is
+    others: tuple[Component, ...] = ()  # the environment, and a method that is asked again
+    size: int = 0  # samples, where the work depends on them
+
+    @property
+    def key(self) -> str:
+        """The same in every process. Sizes are rounded up to a power of 2: a last block may be a little shorter."""
+        identities = (component.identity for component in (self.component, *self.others))
+        return _group_key(self.kind, max(0, self.size - 1).bit_length(), *identities)
+
+
+@lru_cache(maxsize=2**14)
+def _group_key(*parts: str | int) -> str:
+    return digest(parts)[:16]
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from assay.artifacts.answer import make_explainer
-from assay.artifacts.artifact import Artifact, Computed, make_key
+from assay.artifacts.artifact import Artifact, Computed, Group, make_key
 from assay.artifacts.component import Component
-from assay.artifacts.group import Group
 from assay.artifacts.prepared import PreparedArtifact
 from assay.artifacts.probe import ProbeArtifact
 from assay.artifacts.trial import TrialArtifact

@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from assay.artifacts.answer import fit
-from assay.artifacts.artifact import Artifact, Computed, make_key
+from assay.artifacts.artifact import Artifact, Computed, Group, make_key
 from assay.artifacts.component import Component
-from assay.artifacts.group import Group
 from assay.artifacts.model import Place
 from assay.core.question import Question
 from assay.core.records import Kind

@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from assay.artifacts import cache
-from assay.artifacts.artifact import Arrays, Artifact, Block, Computed, make_key
+from assay.artifacts.artifact import Arrays, Artifact, Block, Computed, Group, make_key
 from assay.artifacts.component import Component
-from assay.artifacts.group import Group
 from assay.core.errors import AssayError
 from assay.core.facts import draws_rule
 from assay.core.records import Kind

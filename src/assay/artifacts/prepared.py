@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from assay.artifacts.answer import prepare, reference_samples
-from assay.artifacts.artifact import Artifact, Computed, make_key
+from assay.artifacts.artifact import Artifact, Computed, Group, make_key
 from assay.artifacts.cache import resumable
 from assay.artifacts.component import Component
-from assay.artifacts.group import Group
 from assay.artifacts.trial import TrialArtifact
 from assay.core.records import Kind
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from assay.artifacts.artifact import Artifact, Block, Computed, make_key
+from assay.artifacts.artifact import Artifact, Block, Computed, Group, make_key
 from assay.artifacts.component import Component
-from assay.artifacts.group import Group
 from assay.artifacts.model import Place
 from assay.core.question import Question
 from assay.core.records import Kind

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from assay.artifacts.artifact import Artifact, Computed, make_key
-from assay.artifacts.group import Group
+from assay.artifacts.artifact import Artifact, Computed, Group, make_key
 from assay.artifacts.model import Place
 from assay.core.records import Kind
 from assay.core.trial import targets_for

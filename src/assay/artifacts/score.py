@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from assay.artifacts.artifact import Artifact, Computed, make_key
+from assay.artifacts.artifact import Artifact, Computed, Group, make_key
 from assay.artifacts.component import Component
-from assay.artifacts.evidence import EvidenceArtifact
-from assay.artifacts.group import Group
+from assay.artifacts.evidence import EvidenceArtifact, make_evidence
 from assay.artifacts.outcome import Blocked
+from assay.artifacts.trial import TrialArtifact
 from assay.core.evidence import Evidence, Reduce, mean_score, merge
 from assay.core.facts import draws_model, fact, identities, promised_range
 from assay.core.protocols import Preparing
@@ -76,6 +76,13 @@ class ScoreArtifact:
             return computed
         units = score_units(per_seed, estimate.per_seed, reduce, new_model_per_seed, sample_identities)
         return Computed({**computed.arrays, **units.arrays}, {**computed.data, "unit": units.unit})
+
+
+def make_score(metric: Component, trials: Sequence[Sequence[TrialArtifact]], samples: int) -> ScoreArtifact:
+    """The score of a metric over trials: by seed, block by block."""
+    return ScoreArtifact(
+        metric, tuple(tuple(make_evidence(trial, metric) for trial in blocks) for blocks in trials), samples
+    )
 
 
 def seed_evidence(desk: Desk, blocks: Sequence[EvidenceArtifact]) -> Evidence:

@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from assay.artifacts.answer import answer_with_promise, make_query
-from assay.artifacts.artifact import Artifact, Block, Computed, make_key
+from assay.artifacts.artifact import Artifact, Block, Computed, Group, make_key
 from assay.artifacts.component import Component
 from assay.artifacts.fit import FitArtifact
-from assay.artifacts.group import Group
 from assay.artifacts.model import Place
 from assay.core.query import Query
 from assay.core.question import Question

@@ -9,21 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.artifacts.artifact import default_block_size
-from assay.cli.options import (
-    Address,
-    Device,
-    DryRun,
-    Dtype,
-    Engine,
-    Json,
-    Memory,
-    Threads,
-    Timeout,
-    Workers,
-    machine,
-    run_resources,
-    seed_list,
-)
+from assay.cli.options import RunOptions, seed_list, with_run_options
 from assay.core.spec import Spec
 from assay.study.file import read
 from assay.study.study import METHODS, METRICS, Study
@@ -37,6 +23,7 @@ Methods = Annotated[list[str], typer.Option("--method", "-m", help="A method; ca
 Metrics = Annotated[list[str], typer.Option("--metric", "-s", help="A metric; can be given several times.")]
 
 
+@with_run_options
 def evaluate(
     model: Model,
     data: Data,
@@ -50,18 +37,9 @@ def evaluate(
     ] = None,
     baseline: Annotated[str, typer.Option(help="zero, mean, uniform or a number.")] = "zero",
     store: Annotated[Path, typer.Option(help="Where results go.")] = Path("runs/evaluate"),
-    workers: Workers = None,
-    timeout: Timeout = None,
-    engine: Engine = "local",
-    address: Address = "",
     limit: Annotated[int | None, typer.Option(min=1, help="Evaluate at most this many rows.")] = None,
     seeds: Annotated[str | None, typer.Option(help="Seeds of randomness; seed 0 takes rows as they stand.")] = None,
-    dry_run: DryRun = False,
-    device: Device = "cpu",
-    memory: Memory = "1GB",
-    threads: Threads = 1,
-    dtype: Dtype = "float32",
-    as_json: Json = False,
+    options: RunOptions = RunOptions(),
 ) -> None:
     """Score attribution methods on your model and your rows. Running it again resumes.
 
@@ -69,21 +47,17 @@ def evaluate(
     answers on altered inputs, which is necessary for being right about the model, but not sufficient.
     """
     from assay.catalogue.build import component_and_name
-    from assay.cli.run import execute, forecast
+    from assay.cli.run import execute_or_forecast
     from assay.foreign.inputs import checked_baseline
 
-    resources = run_resources(machine(device, memory, threads, dtype), workers, timeout, engine, address)
+    resources = options.resources()  # first: wrong options are cheaper to find than wrong models
     files = {"data": str(data), "weights": str(weights or "")}
     question = {"readout": readout, "target": target, "baseline": checked_baseline(_number(baseline))}
-    environment_spec = Spec.of("own", model=model, **files, outputs=outputs, **question, dtype=dtype)
+    environment_spec = Spec.of("own", model=model, **files, outputs=outputs, **question, dtype=options.dtype)
     environment = component_and_name("environments", str(environment_spec))[0]
     kind = environment.setting(0, {}).kind  # raises errors in the model or data before anything runs
     study = _study(environment_spec, kind, environment.rows, method, metric).narrowed(limit, seed_list(seeds))
-    if dry_run:
-        forecast(study, store, resources, as_json)
-    else:
-        _, code = execute(study, store, resources, as_json)
-        raise typer.Exit(code)
+    execute_or_forecast(study, store, options, resources)
 
 
 def _study(environment_spec: Spec, kind: str, rows: int, methods: list[str], metrics: list[str]) -> Study:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from importlib.util import find_spec
+from inspect import Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import psutil
 import typer
@@ -49,6 +53,44 @@ Dtype = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class RunOptions:
+    """Where and how a run computes, and how it prints: options of every command that runs any study."""
+
+    workers: Workers = None
+    timeout: Timeout = None
+    engine: Engine = "local"
+    address: Address = ""
+    dry_run: DryRun = False
+    device: Device = "cpu"
+    memory: Memory = "1GB"
+    threads: Threads = 1
+    dtype: Dtype = "float32"
+    as_json: Json = False
+
+    def resources(self) -> Resources:
+        """What these options ask for; AssayError says which of them is wrong."""
+        checked = machine(self.device, self.memory, self.threads, self.dtype)
+        count = worker_count(self.workers, checked.memory)
+        limit, address = time_limit(self.timeout, count), cluster_address(self.engine, self.address, count)
+        return Resources(count, checked, limit, address)
+
+
+def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with all fields of ``RunOptions`` as options, which it gets as one argument, ``options``."""
+    parameters = dict(signature(command, eval_str=True).parameters)
+    del parameters["options"]
+    shared = signature(RunOptions, eval_str=True).parameters
+
+    @wraps(command)
+    def with_options(**given: Any) -> None:
+        options = RunOptions(**{name: given.pop(name) for name in shared})
+        command(**given, options=options)
+
+    with_options.__signature__ = Signature([*parameters.values(), *shared.values()])  # type: ignore[attr-defined]
+    return with_options
+
+
 def machine(device: str, memory: str, threads: int, dtype: str) -> Machine:
     if dtype not in ("float32", "float64"):
         raise AssayError(f"--dtype {dtype}: choose float32 or float64.")
@@ -69,11 +111,6 @@ def _check_device(name: str) -> None:
     except Exception as error:
         message = str(error).partition("\n")[0].rstrip(".")
         raise AssayError(f"--device {name}: torch finds no such device here: {message}.") from error
-
-
-def run_resources(machine: Machine, workers: int | None, timeout: float | None, engine: str, address: str) -> Resources:
-    count = worker_count(workers, machine.memory)
-    return Resources(count, machine, time_limit(timeout, count), cluster_address(engine, address, count))
 
 
 def worker_count(count: int | None, memory: int) -> int:

@@ -13,22 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import (
-    Address,
-    Device,
-    DryRun,
-    Dtype,
-    Engine,
-    Json,
-    Memory,
-    Scale,
-    Threads,
-    Timeout,
-    Workers,
-    machine,
-    run_resources,
-    seed_list,
-)
+from assay.cli.options import RunOptions, Scale, seed_list, with_run_options
 from assay.core.machine import Resources
 from assay.core.records import Record
 from assay.study.shipped import find
@@ -40,31 +25,26 @@ if TYPE_CHECKING:
 LARGEST = 5  # components of which a dry run prints the time
 
 
+@with_run_options
 def run(
     study: Annotated[str, typer.Argument(help="A TOML file, or the name of a shipped study ('assay ls studies').")],
     store: Annotated[Path | None, typer.Option(help="Where results go. Default: runs/<study>.")] = None,
     scale: Scale = "quick",
-    workers: Workers = None,
-    timeout: Timeout = None,
-    engine: Engine = "local",
-    address: Address = "",
     limit: Annotated[int | None, typer.Option(min=1, help="Evaluate at most this many samples.")] = None,
     seeds: Annotated[str | None, typer.Option(help="Seeds instead of the study's, such as 0,1,2.")] = None,
-    dry_run: DryRun = False,
-    device: Device = "cpu",
-    memory: Memory = "1GB",
-    threads: Threads = 1,
-    dtype: Dtype = "float32",
-    as_json: Json = False,
+    options: RunOptions = RunOptions(),
 ) -> None:
     """Run a study. Running it again resumes: nothing that is complete is computed twice."""
     narrowed = find(study).at(scale).narrowed(limit, seed_list(seeds))
-    root = store or Path("runs") / narrowed.name
-    resources = run_resources(machine(device, memory, threads, dtype), workers, timeout, engine, address)
-    if dry_run:
-        forecast(narrowed, root, resources, as_json)
+    execute_or_forecast(narrowed, store or Path("runs") / narrowed.name, options, options.resources())
+
+
+def execute_or_forecast(study: Study, root: Path, options: RunOptions, resources: Resources) -> None:
+    """Run, unless only a forecast was asked for."""
+    if options.dry_run:
+        forecast(study, root, resources, options.as_json)
     else:
-        _, code = execute(narrowed, root, resources, as_json)
+        _, code = execute(study, root, resources, options.as_json)
         raise typer.Exit(code)
 
 
@@ -89,17 +69,13 @@ def execute(study: Study, root: Path, resources: Resources, as_json: bool) -> tu
         typer.echo(f"{plan.trials} blocks of attributions, {plan.reused} of them complete before. Store: {root}")
         which = ["--study", study.name] if len(studies(store)) > 1 else []
         typer.echo(f"Look at it: {shlex.join(['assay', 'report', str(root), *which])}")
-    verdicts = [
-        (test, verdict) for test in study.faithfulness for verdict in run_result.verdicts[test.metric, test.gamma]
-    ]
-    failing_outcomes = {True: ("refuted", "undecided"), False: ("refuted",)}
-    refuted = [
-        verdict
-        for test, verdict in verdicts
-        if verdict.method in test.require and verdict.outcome in failing_outcomes[test.strict]
-    ]
-    cells = [cell for board in run_result.boards for line in board.lines for cell in line.cells.values()]
-    nothing_scored = bool(cells) and all(cell.status != "ok" for cell in cells)
+    refuted = any(
+        verdict.method in test.require and verdict.fails(test.strict)
+        for test in study.faithfulness
+        for verdict in run_result.verdicts[test.metric, test.gamma]
+    )
+    statuses = {cell.status for *_, cell in run_result.cells()}
+    nothing_scored = bool(statuses) and "ok" not in statuses
     if nothing_scored and not as_json:
         typer.echo("Nothing could be scored: the reasons are above.")
     return run_result.run, 1 if run_result.failed() or refuted or nothing_scored else 0

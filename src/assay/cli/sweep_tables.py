@@ -17,8 +17,7 @@ _FIELDS = ("status", "value", "low", "high", "reason", "key")
 
 def print_sweep(result: Result, console: Console) -> None:
     """Values without intervals, which the boards have. A missing score is a gap with its reason below the table."""
-    if not (sweep := run_sweep(result)):
-        return
+    sweep = run_sweep(result)
     for table in sweep.tables:
         console.print(_table(sweep, table))
         for sentence in table.gaps(sweep.texts):
@@ -42,11 +41,9 @@ def _text(cell: Cell) -> str:
     return "–" if cell.value is None else number(cell.value)
 
 
-def sweep_json(result: Result) -> dict[str, Any] | None:
-    """The sweep for machines; null without one."""
+def sweep_json(result: Result) -> dict[str, Any]:
+    """The sweep for machines."""
     sweep = run_sweep(result)
-    if sweep is None:
-        return None
     curves = [
         {
             "environment": table.environment,

@@ -47,7 +47,8 @@ def print_result(result: Result, console: Console | None = None) -> None:
         else:
             console.print(f"[bold]{escape(board.environment)}[/bold]: no metric of this study is meant for it.")
         console.print()
-    print_sweep(result, console)
+    if result.has_sweep:
+        print_sweep(result, console)
     for (metric, gamma), verdicts in result.verdicts.items():
         console.print(f"[bold]Faithfulness test[/bold] on {escape(metric)} at gamma = {gamma:g}")
         for verdict in verdicts:
@@ -59,7 +60,8 @@ def print_result(result: Result, console: Console | None = None) -> None:
         _print_agreement(agreement, console)
     if result.mixed:
         console.print(f"[yellow]{escape(result.mixed)}[/yellow]", highlight=False)
-    _print_trouble(result, console)
+    if result.failed() or result.skipped():
+        _print_trouble(result, console)
 
 
 def _print_remarks(board: Board, console: Console) -> None:
@@ -194,7 +196,7 @@ def to_json(result: Result) -> dict[str, Any]:
             }
             for board in result.boards
         ],
-        "sweep": sweep_json(result),
+        "sweep": sweep_json(result) if result.has_sweep else None,
         "faithfulness": {metric: _verdicts_json(result, metric) for metric, _ in result.verdicts},
         "agreement": [row.to_json() for table in result.agreements for row in table.rows],
         "failed": len(result.failed()),

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay.artifacts.group import Group
+from assay.artifacts.artifact import Group
 from assay.core.machine import Machine
 from assay.core.records import Record
 from assay.execute.cost import Costs, expected

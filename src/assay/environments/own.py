@@ -18,7 +18,6 @@ from torch import Tensor, nn
 
 from assay.catalogue.foreign_cards import code_digest
 from assay.core.errors import SpecError
-from assay.core.features import Columns, Features, Pixels
 from assay.core.question import Question
 from assay.core.rng import generator
 from assay.core.setting import Reference, Samples, Setting
@@ -26,11 +25,18 @@ from assay.core.spec import Code, File
 from assay.foreign import models
 from assay.foreign.arrays import read_arrays
 from assay.foreign.imports import load
-from assay.foreign.inputs import SHAPES, as_classes, as_rows, checked_baseline, checked_classes, checked_rows, one_line
+from assay.foreign.inputs import (
+    as_classes,
+    as_rows,
+    checked_baseline,
+    checked_classes,
+    checked_rows,
+    features_of,
+    one_line,
+)
 from assay.train.estimator import as_model
 from assay.train.networks import initialise, mlp
 
-PART = 64  # rows per call when the model predicts labels
 NAMES = ("x", "y", "reference_x", "reference_y")  # arrays that are read
 NO_MODEL = "not a torch.nn.Module, and no estimator in scikit-learn's manner"
 FORMATS = {"float32": torch.float32, "float64": torch.float64}
@@ -87,7 +93,7 @@ class Own:
         if "y" in arrays:
             self._labels_of(x, arrays["y"], "y")
         question = Question(models.default_readout(ready.kind, self.readout), 1.0, baseline, self.target)
-        return own_setting(ready.module, x, question, ready.kind, self._reference(x))
+        return models.own_setting(ready.module, x, question, ready.kind, self._reference(x))
 
     @property
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
@@ -125,32 +131,9 @@ class Own:
     def _labels_of(self, x: Tensor, labels: NDArray[Any] | None, name: str) -> Tensor:
         """The given labels, else predictions; 0 if the model answers with a value."""
         ready = self._ready
-        if ready.kind == "value":
-            return torch.zeros(len(x), dtype=torch.long)
-        if labels is not None:
-            return checked_classes(name, as_classes(name, labels), len(x), ready.outputs)
-        with torch.no_grad():
-            return torch.cat([ready.module(part).argmax(dim=-1) for part in x.split(PART)])
-
-
-def own_setting(
-    model: nn.Module, x: Tensor, question: Question, outputs: str = "logits", reference: Reference | None = None
-) -> Setting:
-    """A setting for a model and rows in memory, with a frozen copy of the model in evaluation mode."""
-    kind: Literal["image", "table"] = "image" if x.dim() == 4 else "table"
-    features = features_of(x)  # first: its message about shapes is clearer than a model's
-    copy = models.frozen_copy(model, x)
-    gradients = models.has_gradients(copy, x)
-    return Setting(copy, features, kind, question, reference=reference, outputs=outputs, differentiable=gradients)  # type: ignore[arg-type]
-
-
-def features_of(x: Tensor) -> Features:
-    """Pixels of images (N, channels, height, width), columns of tables (N, columns)."""
-    if x.dim() == 4:
-        return Pixels(*x.shape[1:])
-    if x.dim() == 2:
-        return Columns.plain(x.shape[1])
-    raise SpecError(f"x has shape {tuple(x.shape)}: {SHAPES}.")
+        if labels is None or ready.kind == "value":
+            return models.predictions(ready.module, x, ready.kind)
+        return checked_classes(name, as_classes(name, labels), len(x), ready.outputs)
 
 
 def example() -> nn.Module:

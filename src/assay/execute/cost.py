@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.artifacts.group import Group
+from assay.artifacts.artifact import Group
 from assay.core.machine import Machine
 from assay.core.records import Kind, Record
 

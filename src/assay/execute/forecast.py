@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.artifacts.artifact import Artifact
-from assay.artifacts.group import Group
+from assay.artifacts.artifact import Artifact, Group
 from assay.core.machine import Machine, Resources
 from assay.execute.cost import Cost, Costs, expected
 from assay.execute.grid import grid

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import torch
 
 from assay.artifacts.artifact import Artifact
 from assay.artifacts.desk import Desk
+from assay.core.evidence import Evidence, merge
 from assay.core.machine import Machine
 from assay.core.records import Record
 from assay.execute.plan import missing
@@ -57,3 +58,7 @@ class MemoryEngine:
 
     def arrays(self, artifact: Artifact) -> dict[str, np.ndarray[Any, Any]]:
         return self.store.load(self[artifact])
+
+    def evidence(self, blocks: Sequence[Artifact]) -> Evidence:
+        """The evidence of all blocks."""
+        return merge([Evidence.from_arrays(self.arrays(block)) for block in blocks])

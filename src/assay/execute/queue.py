@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 from math import frexp, inf
 
-from assay.artifacts.artifact import Artifact
-from assay.artifacts.group import Group
+from assay.artifacts.artifact import Artifact, Group
 from assay.core.records import Record
 from assay.execute.cost import Costs
 from assay.execute.plan import RANK

@@ -12,9 +12,19 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from assay.core.errors import SpecError, suggest
+from assay.core.features import Columns, Features, Pixels
 
 BASELINES = ("zero", "mean", "uniform")
 SHAPES = "write images as (N, channels, height, width), tables as (N, columns)"
+
+
+def features_of(x: Tensor) -> Features:
+    """Pixels of images (N, channels, height, width), columns of tables (N, columns)."""
+    if x.dim() == 4:
+        return Pixels(*x.shape[1:])
+    if x.dim() == 2:
+        return Columns.plain(x.shape[1])
+    raise SpecError(f"x has shape {tuple(x.shape)}: {SHAPES}.")
 
 
 def checked_baseline(baseline: object, dtype: torch.dtype = torch.float32) -> str | float:

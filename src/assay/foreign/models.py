@@ -1,16 +1,19 @@
-"""Checks of a user's model, once, before anything is computed."""
+"""A user's model: checked once, before anything is computed, and put into a setting."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from assay.core.errors import SpecError
-from assay.core.setting import model_copy
-from assay.foreign.inputs import dtype_name, one_line
+from assay.core.footprint import footprint
+from assay.core.machine import Machine
+from assay.core.question import Question
+from assay.core.setting import Reference, Setting, model_copy
+from assay.foreign.inputs import dtype_name, features_of, one_line
 
 READOUTS = {
     "logits": ("logit", "probability", "margin", "value"),
@@ -18,6 +21,7 @@ READOUTS = {
     "value": ("value",),
 }
 ROWS = 8  # on which a model is tested
+PART = 64  # rows per call where no machine limits the memory
 SLACK = 1e-3  # by which a sum of probabilities may differ from 1
 HALF_SLACK = 0.05  # the most in half precision, where each of many probabilities is rounded
 EXACT = 1e-4  # by which their sum differs from 1 at most, where logits were promised
@@ -34,6 +38,26 @@ def default_readout(outputs: str, readout: str | None) -> str:
             f"a model that answers with {outputs} has no readout '{readout}': write {' or '.join(readouts)}."
         )
     return readout or readouts[0]
+
+
+def own_setting(
+    model: nn.Module, x: Tensor, question: Question, outputs: str = "logits", reference: Reference | None = None
+) -> Setting:
+    """A setting for a model and rows in memory, with a frozen copy of the model in evaluation mode."""
+    kind: Literal["image", "table"] = "image" if x.dim() == 4 else "table"
+    features = features_of(x)  # first: its message about shapes is clearer than a model's
+    copy = frozen_copy(model, x)
+    gradients = has_gradients(copy, x)
+    return Setting(copy, features, kind, question, reference=reference, outputs=outputs, differentiable=gradients)  # type: ignore[arg-type]
+
+
+def predictions(model: nn.Module, x: Tensor, outputs: str, machine: Machine | None = None) -> Tensor:
+    """The class that the model predicts for each row; 0 where it answers with a value. A machine limits the memory."""
+    if outputs == "value":
+        return torch.zeros(len(x), dtype=torch.long, device=x.device)
+    rows = PART if machine is None else machine.rows(footprint(model, x[:1]).forward)
+    with torch.no_grad():
+        return torch.cat([model(part).argmax(dim=-1) for part in x.split(rows)])
 
 
 def checked_copy(model: nn.Module) -> nn.Module:

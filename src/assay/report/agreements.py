@@ -103,11 +103,10 @@ def agreement_tables(
     run: Record, store: Store, boards: Sequence[Board], records: Mapping[str, Record]
 ) -> tuple[AgreementTable, ...]:
     """The comparisons that the study asks for, in its order."""
-    requested: Sequence[Mapping[str, Any]] = run.data["study"].get("agreement", ())
-    independent = {board.environment: _independent(board, store, records) for board in boards if requested}
+    independent = {board.environment: _independent(board, store, records) for board in boards}
     metrics = by_label(run, "metrics")
     tables = []
-    for item in requested:
+    for item in run.data["study"]["agreement"]:
         truth, methods = metrics[item["truth"]], tuple(item["methods"])
         rows = tuple(
             _row(board, metrics[metric], truth, methods, independent[board.environment])

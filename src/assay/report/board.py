@@ -12,10 +12,10 @@ from assay.report.agreements import AgreementTable, agreement_tables
 from assay.report.comparisons import comparison_notes, comparisons, letters
 from assay.report.components import by_label
 from assay.report.conditions import mixed_conditions
-from assay.report.readouts import different_readouts
+from assay.report.readouts import different_readouts, readout_notes
 from assay.report.remarks import MethodRemarks, method_remarks
 from assay.report.runs import keys_of, latest_run
-from assay.report.text import interval_notes, listed, verb
+from assay.report.text import interval_notes
 from assay.report.verdicts import verdicts
 from assay.stats.comparison import Comparison
 from assay.stats.faithfulness import Verdict
@@ -78,7 +78,7 @@ class Board:
 
     def letters(self, metric: str) -> Mapping[str, str]:
         """By method: letters, of which two methods that are not separated have one in common."""
-        return letters(self.comparisons.get(metric))
+        return letters(self.comparisons[metric]) if metric in self.comparisons else {}
 
     def ceilings(self) -> dict[str, float]:
         """By metric: the highest value possible on these samples, where it is less than the metric's best."""
@@ -89,25 +89,9 @@ class Board:
         """What the intervals are over, which methods can be separated, and where a metric read another number."""
         return (
             *interval_notes((name, cell) for line in self.lines for name, cell in line.cells.items()),
-            *comparison_notes(self.comparisons),
-            *self._different_readouts(),
+            *(comparison_notes(self.comparisons) if self.comparisons else ()),
+            *readout_notes(self),
         )
-
-    def _different_readouts(self) -> list[str]:
-        metrics_by_readouts: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
-        for metric in self.metrics:
-            methods_by_readouts: dict[tuple[str, str], list[str]] = {}
-            for line in self.lines:
-                cell = line.cells[metric]
-                methods_by_readouts.setdefault((cell.reads, cell.explains), []).append(line.method)
-            for (reads, explains), methods in methods_by_readouts.items():
-                if reads:
-                    metrics_by_readouts.setdefault((reads, explains, tuple(methods)), []).append(metric)
-        return [
-            f"{listed(metrics)} {verb('read', metrics)} the {reads}, "
-            f"{listed(methods)} {verb('explain', methods)} the {explains}"
-            for (reads, explains, methods), metrics in metrics_by_readouts.items()
-        ]
 
 
 @dataclass(frozen=True)
@@ -129,6 +113,10 @@ class Result:
     def study(self) -> Mapping[str, Any]:
         return self.run.data["study"]  # type: ignore[no-any-return]
 
+    @property
+    def has_sweep(self) -> bool:
+        return bool(self.study.get("sweep"))  # older runs have no such key
+
     def cells(self) -> Iterator[tuple[Board, Line, str, Cell]]:
         for board in self.boards:
             for line in board.lines:
@@ -143,18 +131,20 @@ class Result:
 
 
 def result(store: Store, run: Record | None = None) -> Result:
-    """The boards and verdicts of a run, by default of the latest."""
+    """The boards of a run, by default of the latest, with the verdicts and agreements that its study asks for."""
     run = run or latest_run(store)
-    rows: Sequence[Mapping[str, str]] = run.data["rows"]
+    study, rows = run.data["study"], run.data["rows"]
     records = store.get_many(keys_of(run))
     trials = _trial_data(run, records)
     boards = []
-    for label in (entry["label"] for entry in run.data["study"]["environments"]):
+    for label in (entry["label"] for entry in study["environments"]):
         board_rows = [row for row in rows if row["environment"] == label]
         board = _board(run, label, board_rows, records, trials)
-        boards.append(replace(board, comparisons=comparisons(run, store, board_rows, records)))
-    agreements = agreement_tables(run, store, boards, records)
-    return Result(run, tuple(boards), verdicts(run.data["study"], boards), records, agreements)
+        if len(board.lines) > 1:
+            board = replace(board, comparisons=comparisons(run, store, board_rows, records))
+        boards.append(board)
+    agreements = agreement_tables(run, store, boards, records) if study.get("agreement") else ()
+    return Result(run, tuple(boards), verdicts(study, boards) if study["faithfulness"] else {}, records, agreements)
 
 
 def _trial_data(run: Record, records: Mapping[str, Record]) -> dict[Pair, list[Mapping[str, Any]]]:

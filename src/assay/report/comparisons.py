@@ -54,9 +54,9 @@ def _sample_values(store: Store, record: Record) -> list[float | None]:
     return [value if defined else None for value, defined in pairs]
 
 
-def letters(comparison: Comparison | None) -> dict[str, str]:
+def letters(comparison: Comparison) -> dict[str, str]:
     """By method: its groups as letters, "a" the best. Empty if no difference can be significant."""
-    if comparison is None or not comparison.can_separate:
+    if not comparison.can_separate:
         return {}
     position = {method: index for index, method in enumerate(comparison.methods)}
     in_groups = {method for group in comparison.groups for method in group}

@@ -62,11 +62,9 @@ class RunSweep:
         return tuple(map(value_text, self.values))
 
 
-def run_sweep(result: Result) -> RunSweep | None:
-    """The sweep of a run; None if its study has none."""
-    sweep = result.study.get("sweep")
-    if not sweep:
-        return None
+def run_sweep(result: Result) -> RunSweep:
+    """The sweep of a run whose study has one."""
+    sweep = result.study["sweep"]
     cells = {(board.environment, line.method, metric): cell for board, line, metric, cell in result.cells()}
     tables = tuple(table for table in _tables(result.study, sweep, cells) if table.lines)
     return RunSweep(sweep["of"], sweep["parameter"], sweep["label"], tuple(sweep["values"]), tables)

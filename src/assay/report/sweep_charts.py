@@ -116,9 +116,9 @@ class SweepPanel:
 
 
 def sweep_panels(loaded: LoadedRun) -> tuple[SweepPanel, ...]:
-    sweep = run_sweep(loaded.result)
-    if sweep is None:
+    if not loaded.result.has_sweep:
         return ()
+    sweep = run_sweep(loaded.result)
     stroke_of, axis = _strokes(loaded, sweep), value_axis(sweep.values, sweep.texts)
     arrows = {label: metric.arrow for label, metric in by_label(loaded.run, "metrics").items()}
     for item in loaded.study["sweep"]["items"]:

@@ -78,6 +78,10 @@ class Verdict:
             return "refuted"
         return "undecided" if self.undecided else "not refuted"
 
+    def fails(self, strict: bool) -> bool:
+        """Whether a test that requires the method fails: where it is refuted; a strict one also where undecided."""
+        return self.outcome == "refuted" or (strict and self.outcome == "undecided")
+
     @property
     def refuting(self) -> tuple[Measured, ...]:
         """Measurements below their floor, the furthest below first."""

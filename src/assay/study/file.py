@@ -78,28 +78,30 @@ class _Reader:
         self.problems: list[str] = []
 
     def study(self, name: str) -> Study:
-        allowed = (*_SINGLE_KEYS, *_LIST_KEYS, "faithfulness", "agreement", "sweep")
-        unknown = [key for key in self.table if key not in allowed]
-        keys = (*allowed, *(["full"] if "full" not in self.table else []))
+        table, allowed = self.table, (*_SINGLE_KEYS, *_LIST_KEYS, "faithfulness", "agreement", "sweep")
+        unknown = [key for key in table if key not in allowed]
+        keys = (*allowed, *(["full"] if "full" not in table else []))
         self.problems += [f"unknown key '{key}'.{suggest(key, keys)}" for key in unknown[:MOST_ITEMS]]
         samples, block = self.integer("samples", SAMPLES), self.integer("block", BLOCK, most=LARGEST_BLOCK)
-        common_question = self.question(self.table.get("question", {}), "question")
+        common_question = self.question(table.get("question", {}), "question")
         lists = {kind: tuple(self.entries(kind, samples, block, common_question)) for kind in _LIST_KEYS}
-        sweep = SweepReader(self).sweep(self.table["sweep"], lists) if "sweep" in self.table else None
+        sweep = SweepReader(self).sweep(table["sweep"], lists) if "sweep" in table else None
         self.check_environments(lists)
-        tests = tuple(TestReader(self).tests(self.table.get("faithfulness", []), lists))
+        tests = tuple(TestReader(self).tests(table["faithfulness"], lists)) if "faithfulness" in table else ()
         return Study(
             name,
             lists["environments"],
             lists["methods"],
             lists["metrics"],
-            title=self.text(self.table, "title", "", "title"),
+            title=self.text(table, "title", "", "title"),
             seeds=self.seeds(),
             data_seed=self.data_seed(),
             gallery=self.gallery(lists["environments"]),
             faithfulness=tests,
             sweep=sweep,
-            agreement=tuple(AgreementReader(self).agreements(self.table.get("agreement", []), lists)),
+            agreement=tuple(AgreementReader(self).agreements(table["agreement"], lists))
+            if "agreement" in table
+            else (),
         )
 
     def integer(

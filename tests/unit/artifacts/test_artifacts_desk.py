@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from assay.artifacts.artifact import Block, Computed
+from assay.artifacts.artifact import Block, Computed, Group
 from assay.artifacts.component import Component
 from assay.artifacts.desk import CACHE_SIZES, Desk
 from assay.artifacts.fit import FitArtifact
-from assay.artifacts.group import Group
 from assay.artifacts.outcome import Blocked
 from assay.artifacts.trial import TrialArtifact
 from assay.core.errors import BadAttribution, NotApplicable

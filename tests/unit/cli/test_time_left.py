@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from assay.artifacts.artifact import Group
 from assay.artifacts.component import Component
-from assay.artifacts.group import Group
 from assay.cli import progress as module
 from assay.cli.progress import progress
 from assay.cli.time_left import RunProgress

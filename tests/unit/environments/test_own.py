@@ -14,7 +14,8 @@ from safetensors.torch import save_file
 from assay.catalogue.registry import identity, resolve
 from assay.core.errors import SpecError
 from assay.core.spec import Spec
-from assay.environments.own import Own, features_of
+from assay.environments.own import Own
+from assay.foreign.inputs import features_of
 
 
 def test_samples_are_rows_and_seeds_only_reorder_them(tmp_path) -> None:

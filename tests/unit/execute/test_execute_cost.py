@@ -2,8 +2,8 @@
 
 import pytest
 
+from assay.artifacts.artifact import Group
 from assay.artifacts.component import Component
-from assay.artifacts.group import Group
 from assay.core.machine import Machine
 from assay.core.records import Record
 from assay.execute.cost import Cost, Costs, expected

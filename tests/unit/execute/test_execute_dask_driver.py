@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from assay.artifacts.artifact import Group
 from assay.artifacts.component import Component
-from assay.artifacts.group import Group
 from assay.core.records import Record
 from assay.execute.cost import Cost
 from assay.execute.dask_driver import MOST, Driver

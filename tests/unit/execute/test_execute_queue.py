@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.artifacts.artifact import Group
 from assay.artifacts.component import Component
-from assay.artifacts.group import Group
 from assay.core.records import Record
 from assay.execute.plan import RANK
 from assay.execute.queue import Queue

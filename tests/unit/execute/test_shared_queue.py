@@ -5,8 +5,8 @@ from contextlib import ExitStack
 
 import pytest
 
+from assay.artifacts.artifact import Group
 from assay.artifacts.component import Component
-from assay.artifacts.group import Group
 from assay.core.records import Record
 from assay.execute.other_runs import OtherRuns
 from assay.execute.shared_queue import SharedQueue

@@ -45,7 +45,6 @@ def result(of: str, items: dict[str, list[str]], cells: dict[tuple[str, str, str
 def test_a_varied_environment_has_a_table_per_metric_with_others_as_level_lines() -> None:
     cells = {("e, p=1", "m", "F"): ok(0.1), ("e, p=2", "m", "F"): ok(0.2), ("other", "m", "F"): ok(0.3)}
     sweep = run_sweep(result("environments", {"e": ["e, p=1", "e, p=2"]}, cells, [1, 2]))
-    assert sweep is not None
     (table,) = sweep.tables
     assert (table.environment, table.metric) == ("e", "F")
     assert [(line.label, [cell.value for cell in line.cells], line.level) for line in table.lines] == [
@@ -61,7 +60,6 @@ def test_a_varied_method_has_a_table_per_environment() -> None:
         for method, value in (("m, p=1", 0.1), ("m, p=2", 0.2), ("plain", 0.5))
     }
     sweep = run_sweep(result("methods", {"m": ["m, p=1", "m, p=2"]}, cells, [1, 2]))
-    assert sweep is not None
     assert [table.environment for table in sweep.tables] == ["a", "b"]
     assert [(line.label, line.level) for line in sweep.tables[1].lines] == [("m", False), ("plain", True)]
 
@@ -69,13 +67,12 @@ def test_a_varied_method_has_a_table_per_environment() -> None:
 def test_a_varied_metric_has_one_table_and_other_metrics_none() -> None:
     cells = {("a", "m", metric): ok(value) for metric, value in (("F, p=1", 0.1), ("F, p=2", 0.2), ("other", 0.9))}
     sweep = run_sweep(result("metrics", {"F": ["F, p=1", "F, p=2"]}, cells, [1, 2]))
-    assert sweep is not None
     ((table),) = sweep.tables
     assert (table.metric, [line.label for line in table.lines]) == ("F", ["m"])
 
 
 def test_a_run_without_a_sweep_has_none() -> None:
-    assert run_sweep(Result(Record("run", "r", "ok", data={"study": {}}), (), {}, {})) is None
+    assert not Result(Record("run", "r", "ok", data={"study": {}}), (), {}, {}).has_sweep
 
 
 def test_a_gap_has_a_sentence_with_its_reason() -> None:
