@@ -86,12 +86,12 @@ def test_the_full_scale_has_a_store_of_its_own_and_shares_what_is_equal(study):
     planned = json.loads(call("run", study, "--scale", "full", "--store", "one", "--dry-run", "--json").stdout)
     assert (planned["trials"], planned["jobs"]["trial"]) == (24, 12)  # the first of two blocks each is there
     full = json.loads(call("run", study, "--workers", "0", "--scale", "full", "--store", "one", "--json").stdout)
-    assert (quick["study"], full["study"], full["scale"]) == ("warm", "warm-full", "full")
+    assert (quick["study"], full["study"], full["scale"]) == ("warm", "full/warm", "full")
     reported = json.loads(call("report", "one", "--json").stdout)
-    assert (reported["study"], sorted(reported["studies"])) == ("warm-full", ["warm", "warm-full"])
+    assert (reported["study"], sorted(reported["studies"])) == ("full/warm", ["full/warm", "warm"])
     assert "Warmth (full scale)" in (study.parent / "one/report/index.html").read_text(encoding="utf-8")
     run = assay.run(study, scale="full")
-    assert run.store.as_posix() == "runs/warm-full"
+    assert run.store.as_posix() == "runs/full/warm"
 
 
 def test_a_study_without_a_full_scale_is_refused(study):
@@ -107,4 +107,4 @@ def test_show_says_what_the_full_scale_replaces_and_what_is_varied(study):
     assert "--scale full: samples 4: 24 blocks of attributions" in shown
     as_json = json.loads(call("show", study, "--json").stdout)
     assert (as_json["blocks"], as_json["full"]["blocks"], as_json["full"]["replaces"]) == (12, 24, ["samples"])
-    assert json.loads(call("show", study, "--scale", "full", "--json").stdout)["name"] == "warm-full"
+    assert json.loads(call("show", study, "--scale", "full", "--json").stdout)["name"] == "full/warm"
