@@ -12,6 +12,7 @@ from assay.artifacts.artifact import Artifact
 from assay.artifacts.group import Group
 from assay.core.machine import Machine, Resources
 from assay.execute.cost import Cost, Costs, expected
+from assay.execute.data_files import check_data
 from assay.execute.grid import grid
 from assay.execute.local import late
 from assay.execute.measure import LONGEST, measure
@@ -50,6 +51,7 @@ def forecast(
     store: Store | MemoryStore = Store.open(root, create=False) if is_store(root) else MemoryStore()
     machine = resources.machine
     remaining = plan(grid(study, machine.dtype), store)
+    check_data(study, remaining)
     costs = Costs(machine)
     if isinstance(store, Store):
         costs.read(store, remaining.kinds)
