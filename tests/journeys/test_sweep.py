@@ -72,13 +72,18 @@ def test_a_sweep_reaches_terminal_json_and_page_without_its_file(study):
     assert curves["random_map in reference"]["varied"] is False
     assert {point["status"] for point in curves["tree_shap"]["points"]} == {"skipped"}
     study.unlink()
-    assert call("report", "runs/warm").exit_code == 0
+    assert call("report", "runs/warm", "--figures", "figures").exit_code == 0
     page = (study.parent / "runs/warm/report/index.html").read_text(encoding="utf-8")
     section = re.search(r'<section id="sweep">.*?</section>', page, re.DOTALL).group()
     assert section.count("<figure>") == 1
-    assert section.count('<circle class="dot"') == 6  # two methods have scores, at three values each
+    assert section.count('<circle class="dot ') == 6  # two methods have scores, at three values each
     assert "warmth (log scale)" in section
     assert "tree_shap has no score (skipped: needs trees" in section
+    (figure,) = (study.parent / "figures").glob("sweep-*.svg")
+    drawn = figure.read_text(encoding="utf-8")
+    assert drawn.count('<circle class="dot ') == 6
+    assert "colours: F1 ↑" in drawn
+    assert "tree_shap has no score (skipped: needs trees" in drawn
 
 
 def test_the_full_scale_has_a_store_of_its_own_and_shares_what_is_equal(study):
