@@ -3,6 +3,7 @@
 import json
 import re
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -84,6 +85,32 @@ def test_a_sweep_reaches_terminal_json_and_page_without_its_file(study):
     assert drawn.count('<circle class="dot ') == 6
     assert "colours: F1 ↑" in drawn
     assert "tree_shap has no score (skipped: needs trees" in drawn
+
+
+def test_exported_tables_have_the_failure_curves(study):
+    result = json.loads(call("run", study, "--workers", "0", "--json").stdout)
+    for name in ("out.csv", "out.md", "out.tex"):
+        assert call("export", "runs/warm", "-o", name).exit_code == 0
+    scores, long = (pd.read_csv(study.parent / name) for name in ("out.scores.csv", "out.csv"))
+    for curve in result["sweep"]["curves"]:
+        method = curve["method"].removesuffix(" in reference")
+        rows = scores[
+            (scores.method == method)
+            & (scores.sweep_item == "colours" if curve["varied"] else scores.sweep_item.isna())
+        ]
+        points = curve["points"] if curve["varied"] else curve["points"][:1]
+        assert rows.value.fillna(-1).tolist() == [-1 if point["value"] is None else point["value"] for point in points]
+        assert rows.sweep_value.dropna().tolist() == ([1, 10, 100] if curve["varied"] else [])
+    assert set(long.sweep_value.dropna()) == {1, 10, 100}
+    markdown, tex = ((study.parent / name).read_text(encoding="utf-8") for name in ("out.md", "out.tex"))
+    assert "## F1 over warmth: colours" in markdown
+    assert "| temperature | 1 | 10 | 100 |" in markdown
+    assert "| tree\\_shap | skipped | skipped | skipped |" in markdown
+    assert r"temperature & 1 & 10 & 100 \\" in tex
+    line = next(curve for curve in result["sweep"]["curves"] if curve["method"] == "random_map")
+    values = [f"{point['value']:.3f} [{point['low']:.3f}, {point['high']:.3f}]" for point in line["points"]]
+    assert f"| random\\_map | {' | '.join(values)} |" in markdown
+    assert tex.count(r"random\_map in reference (not varied) & ") == 1
 
 
 def test_the_full_scale_has_a_store_of_its_own_and_shares_what_is_equal(study):

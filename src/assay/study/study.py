@@ -112,8 +112,8 @@ class Study:
     full_keys: tuple[str, ...] = ()  # what differs there: keys of the file
 
     def at(self, scale: str) -> Study:
-        """The study at a scale: quick, as its file is written, or full. Each has a name, and so a store, of its own. No study
-        file has that of the full scale: it has a slash."""
+        """The study at a scale: quick, as its file is written, or full. Each has a name, and so a store, of its own:
+        the slash keeps other files from having the name of the full scale."""
         if scale not in SCALES:
             raise AssayError(f"scale '{scale}': choose {' or '.join(SCALES)}.")
         if scale == "quick":
