@@ -10,7 +10,7 @@ from assay.report.agreements import AgreementTable
 from assay.report.board import Board, Line, Result, arrow
 from assay.report.components import by_label
 from assay.report.sweep import run_sweep
-from assay.report.text import Markup, percent, score_text
+from assay.report.text import Markup, interval_notes, percent, score_text
 
 _TEX = {
     "\\": r"\textbackslash{}",
@@ -184,7 +184,8 @@ def _sweeps(result: Result) -> Iterator[_Grid]:
             for line in table.lines
         }
         title = f"{table.metric} over {sweep.label}: {table.environment}"
-        notes = ("95 % intervals in brackets", *table.gaps(sweep.texts))
+        intervals = interval_notes((table.metric, cell) for line in table.lines for cell in line.cells)
+        notes = (*intervals, *table.gaps(sweep.texts))
         yield _Grid(title, (sweep.parameter, *sweep.texts), rows, notes)
 
 
