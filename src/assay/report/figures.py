@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import chain
@@ -119,15 +119,16 @@ def chart_figures(loaded: LoadedRun) -> Iterator[Figure]:
     for board in leaderboards(loaded):
         for diagram in board.diagrams:
             title = f"{board.environment.label}: {diagram.metric.label} {diagram.metric.arrow}"
-            names = {row.label: row.rank.method for row in diagram.rows}
-            yield Figure("differences", "mean_ranks", title, diagram, (Entry(f"{diagram.note}."), *_cut(names)))
+            names = _whole_names((row.label, row.rank.method) for row in diagram.rows)
+            yield Figure("differences", "mean_ranks", title, diagram, (Entry(f"{diagram.note}."), *names))
     for section in agreement_sections(loaded):
         for chart in section.charts:
             yield Figure("agreement", "curves_and_dots", chart.title, chart, _legend(chart))
     for violin_panel in violin_panels(loaded):
         for violins in violin_panel.charts:
             title = f"{violin_panel.environment}: {violins.metric.label} {violins.metric.arrow}"
-            yield Figure("violins", "violins", title, violins, _cut({row.label: row.method for row in violins.rows}))
+            names = _whole_names((row.label, row.method) for row in violins.rows)
+            yield Figure("violins", "violins", title, violins, names)
     for curve_panel in curve_panels(loaded):
         for chart in curve_panel.charts:
             yield Figure(
@@ -147,6 +148,6 @@ def _legend(chart: Chart) -> tuple[Entry, ...]:
     return (*lines, *dots)
 
 
-def _cut(names: dict[str, str]) -> tuple[Entry, ...]:
-    """The whole names of methods whose labels were cut."""
-    return tuple(Entry(f"{label} is {name}.") for label, name in names.items() if label != name)
+def _whole_names(labels: Iterable[tuple[str, str]]) -> tuple[Entry, ...]:
+    """Of methods whose labels were shortened."""
+    return tuple(Entry(f"{label} is {name}.") for label, name in labels if label != name)
