@@ -3,6 +3,7 @@
 import json
 import re
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -72,13 +73,44 @@ def test_a_sweep_reaches_terminal_json_and_page_without_its_file(study):
     assert curves["random_map in reference"]["varied"] is False
     assert {point["status"] for point in curves["tree_shap"]["points"]} == {"skipped"}
     study.unlink()
-    assert call("report", "runs/warm").exit_code == 0
+    assert call("report", "runs/warm", "--figures", "figures").exit_code == 0
     page = (study.parent / "runs/warm/report/index.html").read_text(encoding="utf-8")
     section = re.search(r'<section id="sweep">.*?</section>', page, re.DOTALL).group()
     assert section.count("<figure>") == 1
-    assert section.count('<circle class="dot"') == 6  # two methods have scores, at three values each
+    assert section.count('<circle class="dot ') == 6  # two methods have scores, at three values each
     assert "warmth (log scale)" in section
     assert "tree_shap has no score (skipped: needs trees" in section
+    (figure,) = (study.parent / "figures").glob("sweep-*.svg")
+    drawn = figure.read_text(encoding="utf-8")
+    assert drawn.count('<circle class="dot ') == 6
+    assert "colours: F1 ↑" in drawn
+    assert "tree_shap has no score (skipped: needs trees" in drawn
+
+
+def test_exported_tables_have_the_failure_curves(study):
+    result = json.loads(call("run", study, "--workers", "0", "--json").stdout)
+    for name in ("out.csv", "out.md", "out.tex"):
+        assert call("export", "runs/warm", "-o", name).exit_code == 0
+    scores, long = (pd.read_csv(study.parent / name) for name in ("out.scores.csv", "out.csv"))
+    for curve in result["sweep"]["curves"]:
+        method = curve["method"].removesuffix(" in reference")
+        rows = scores[
+            (scores.method == method)
+            & (scores.sweep_item == "colours" if curve["varied"] else scores.sweep_item.isna())
+        ]
+        points = curve["points"] if curve["varied"] else curve["points"][:1]
+        assert rows.value.fillna(-1).tolist() == [-1 if point["value"] is None else point["value"] for point in points]
+        assert rows.sweep_value.dropna().tolist() == ([1, 10, 100] if curve["varied"] else [])
+    assert set(long.sweep_value.dropna()) == {1, 10, 100}
+    markdown, tex = ((study.parent / name).read_text(encoding="utf-8") for name in ("out.md", "out.tex"))
+    assert "## F1 over warmth: colours" in markdown
+    assert "| temperature | 1 | 10 | 100 |" in markdown
+    assert "| tree\\_shap | skipped | skipped | skipped |" in markdown
+    assert r"temperature & 1 & 10 & 100 \\" in tex
+    line = next(curve for curve in result["sweep"]["curves"] if curve["method"] == "random_map")
+    values = [f"{point['value']:.3f} [{point['low']:.3f}, {point['high']:.3f}]" for point in line["points"]]
+    assert f"| random\\_map | {' | '.join(values)} |" in markdown
+    assert tex.count(r"random\_map in reference (not varied) & ") == 1
 
 
 def test_the_full_scale_has_a_store_of_its_own_and_shares_what_is_equal(study):
@@ -86,12 +118,12 @@ def test_the_full_scale_has_a_store_of_its_own_and_shares_what_is_equal(study):
     planned = json.loads(call("run", study, "--scale", "full", "--store", "one", "--dry-run", "--json").stdout)
     assert (planned["trials"], planned["jobs"]["trial"]) == (24, 12)  # the first of two blocks each is there
     full = json.loads(call("run", study, "--workers", "0", "--scale", "full", "--store", "one", "--json").stdout)
-    assert (quick["study"], full["study"], full["scale"]) == ("warm", "warm-full", "full")
+    assert (quick["study"], full["study"], full["scale"]) == ("warm", "full/warm", "full")
     reported = json.loads(call("report", "one", "--json").stdout)
-    assert (reported["study"], sorted(reported["studies"])) == ("warm-full", ["warm", "warm-full"])
+    assert (reported["study"], sorted(reported["studies"])) == ("full/warm", ["full/warm", "warm"])
     assert "Warmth (full scale)" in (study.parent / "one/report/index.html").read_text(encoding="utf-8")
     run = assay.run(study, scale="full")
-    assert run.store.as_posix() == "runs/warm-full"
+    assert run.store.as_posix() == "runs/full/warm"
 
 
 def test_a_study_without_a_full_scale_is_refused(study):
@@ -107,4 +139,4 @@ def test_show_says_what_the_full_scale_replaces_and_what_is_varied(study):
     assert "--scale full: samples 4: 24 blocks of attributions" in shown
     as_json = json.loads(call("show", study, "--json").stdout)
     assert (as_json["blocks"], as_json["full"]["blocks"], as_json["full"]["replaces"]) == (12, 24, ["samples"])
-    assert json.loads(call("show", study, "--scale", "full", "--json").stdout)["name"] == "warm-full"
+    assert json.loads(call("show", study, "--scale", "full", "--json").stdout)["name"] == "full/warm"

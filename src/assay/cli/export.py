@@ -14,7 +14,7 @@ from assay.cli.options import Json, StorePath, StudyName
 HELP = (
     "FILE.parquet or .csv: one row per sample, with FILE.scores.* (leaderboard with intervals), FILE.pairs.* (tests of "
     "all pairs of methods), FILE.agreement.* (of metrics with truth, if the study asks) and FILE.curves.* (mean "
-    "curves) beside it; .md or .tex: the leaderboard, with agreement."
+    "curves) beside it; .md or .tex: the leaderboard, with failure curves and agreement."
 )
 
 

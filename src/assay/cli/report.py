@@ -19,14 +19,14 @@ def report(
         typer.Option("-o", "--output", help="Folder. Default: report/ in the store; with --study, report/<study>/."),
     ] = None,
     figures: Annotated[
-        Path | None, typer.Option(help="Folder for pictures of the gallery, one per environment.")
+        Path | None, typer.Option(help="Folder for pictures: all charts (SVG), and the gallery (PNG).")
     ] = None,
     study: StudyName = None,
     as_json: Json = False,
 ) -> None:
     """Write the report of a store: leaderboards, gallery, skips and failures, provenance."""
+    from assay.report.figures import figures as draw
     from assay.report.page import page
-    from assay.report.pictures import figures as draw
     from assay.report.runs import latest_run, studies, study_of
     from assay.report.text import slug
     from assay.store.store import Store
@@ -41,6 +41,8 @@ def report(
         paths = {"page": str(page_path), "figures": [str(path) for path in figure_paths]}
         typer.echo(json.dumps({**paths, "study": study_of(run), "studies": study_names}))
         return
-    typer.echo("\n".join([f"Report: {page_path}", *(f"Figure: {path}" for path in figure_paths)]))
+    typer.echo(f"Report: {page_path}")
+    if figures:
+        typer.echo(f"Figures: {len(figure_paths)} in {figures}")
     if len(study_names) > 1:
         typer.echo(f"It shows {study_of(run)}. Studies in this store: {', '.join(study_names)} (choose with --study).")

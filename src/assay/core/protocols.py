@@ -23,7 +23,7 @@ class Environment(Protocol):
     Optional: ``program(x, seed)`` if it claims truth; ``train(seed)``; ``draws_model``, False if seeds draw samples
     only and the model is always the same (``core/facts.py``); ``draws_rule``, True if the seed draws a rule that labels
     training rows and samples alike; ``identities(indices, seed)``, keys of samples, if two seeds may have samples in
-    common.
+    common; ``check_data()``, if it reads files: raises AssayError where one is missing or damaged.
     """
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:

@@ -77,12 +77,24 @@ class Images:
 
 def images(dataset: str, split: Split) -> Images:
     """All images of one split, read once per process."""
+    return _images(_folder(dataset), dataset, split)
+
+
+def check(dataset: str) -> None:
+    """AssayError if a file is missing or damaged. Nothing is decoded."""
+    folder, archive = _folder(dataset), ARCHIVES[dataset]
+    sheets = {LABELS: LABEL_SUMS[dataset], **SHEETS[dataset, "train"], **SHEETS[dataset, "test"]}
+    for name, sha256 in (archive.members if folder.name == archive.folder else sheets).items():
+        read(folder / name, sha256)
+
+
+def _folder(dataset: str) -> Path:
     names = ARCHIVES[dataset].folder, dataset
     folder = find(*names)
     if folder is None:
         advice = f"Run 'python -m assay.data.fetch {dataset}', or set ASSAY_DATA to a folder that has one of them."
         raise missing(dataset, advice, *names)
-    return _images(folder, dataset, split)
+    return folder
 
 
 @lru_cache(maxsize=4)

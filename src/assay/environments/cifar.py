@@ -16,6 +16,7 @@ from assay.core.features import Pixels
 from assay.core.question import Question
 from assay.core.rng import generator
 from assay.core.setting import Recipe, Reference, Samples, Setting
+from assay.data.cifar import check
 from assay.data.models import SUMS, pretrained
 from assay.environments._drawn import Drawn
 from assay.environments._photographs import Photographs
@@ -88,6 +89,12 @@ class Cifar:
     def draws_model(self) -> bool:
         """True if the network is trained with the seed, not published."""
         return self.weights == "trained"
+
+    def check_data(self) -> None:
+        if self.dataset != "drawn":
+            check(self.dataset)
+        if self.weights == "pretrained":
+            pretrained(self._published)
 
     def identities(self, indices: Sequence[int], seed: int) -> list[Hashable]:
         """Test images come again with other seeds; pictures of dataset ``drawn`` do not."""

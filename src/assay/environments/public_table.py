@@ -71,6 +71,9 @@ class PublicTable:
         """True if the seed divides the rows: with another seed, samples could be training rows."""
         return self.split_seed is None
 
+    def check_data(self) -> None:
+        _ = self._table
+
     def identities(self, indices: Sequence[int], seed: int) -> list[Hashable]:
         """Row numbers in the table: seeds have test rows in common."""
         order = self._order(seed)

@@ -31,6 +31,10 @@ class TokenCount:
     loses without it: a negated word of the winner has effect -1, its negator -2; a negator before no counted word has
     effect 0. On the winner's logit other classes have no effect; on the margin only the runner-up does.
 
+    A filler or decoy becomes a negator with probability ``1.25 negated`` before a counted word, and ``negated / 4``
+    elsewhere. Counted words that are first in the text or follow a counted word are never negated. From
+    ``negated=0.8`` on all others are; larger values only add negators that negate nothing.
+
     The order of words matters for negation only. There is no layer normalisation.
     """
 
@@ -46,7 +50,7 @@ class TokenCount:
     counted: float = 0.25  # share of a text that counts
     mimicked: float = 0.3  # share of a text that are decoys
     negation: bool = False  # negators among the words
-    negated: float = 0.4  # share of counted words that a negator precedes, with negation
+    negated: float = 0.4  # with negation: how many negators there are, see above
     sharpness: float = 24.0  # of attention: how far the softmax's scores are apart
     reference: int = 256  # texts for methods that need reference data
     temperature: float | None = None  # of the explained probability; None: half the median lead of the winner

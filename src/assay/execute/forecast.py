@@ -11,6 +11,7 @@ from typing import Any
 from assay.artifacts.artifact import Artifact, Group
 from assay.core.machine import Machine, Resources
 from assay.execute.cost import Cost, Costs, expected
+from assay.execute.data_files import check_data
 from assay.execute.grid import grid
 from assay.execute.local import timeout_reason
 from assay.execute.measure import LONGEST, measure
@@ -49,6 +50,7 @@ def forecast(
     store: Store | MemoryStore = Store.open(root, create=False) if is_store(root) else MemoryStore()
     machine = resources.machine
     remaining = plan(grid(study, machine.dtype), store)
+    check_data(study, remaining)
     costs = Costs(machine)
     if isinstance(store, Store):
         costs.read(store, remaining.kinds)

@@ -14,6 +14,7 @@ from assay.catalogue.registry import card
 from assay.core.machine import Machine, Resources
 from assay.core.records import Record, digest
 from assay.core.spec import Spec, walk
+from assay.execute.data_files import check_data
 from assay.execute.grid import Grid, grid
 from assay.execute.inline import Inline
 from assay.execute.local import Local
@@ -56,6 +57,8 @@ def run(
     with store.writer(run_id), OtherRuns(store, run_id, study.name) as others:
         study_grid = grid(study, resources.machine.dtype)
         remaining = plan(study_grid, store)
+        if resources.cluster is None:  # whose workers may have other files
+            check_data(study, remaining)
         show = watch or (lambda record, plan: None)
         show(None, remaining)
         queue = SharedQueue(remaining.artifacts, store, others)

@@ -50,9 +50,11 @@ def round_ends(low: float, high: float) -> tuple[float, float]:
     low, high = distinct_ends(low, high)
     margin = 0.5 * (high - low)
     low, high = (0.0 if 0 < low < margin else low), (0.0 if -margin < high < 0 else high)
-    ticks = round_ticks(low, high)
-    step = ticks[1] - ticks[0]
-    return math.floor(low / step + 1e-6) * step, math.ceil(high / step - 1e-6) * step
+    for _ in range(2):  # the longer axis may have a larger step, and its ends are to be ticks
+        ticks = round_ticks(low, high)
+        step = ticks[1] - ticks[0]
+        low, high = math.floor(low / step + 1e-6) * step, math.ceil(high / step - 1e-6) * step
+    return low, high
 
 
 def distinct_ends(low: float, high: float) -> tuple[float, float]:

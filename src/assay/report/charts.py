@@ -19,6 +19,7 @@ DASHES = ("", "7 3", "2 3", "9 3 2 3")
 WIDTH, HEIGHT = 560, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 14, 12, 46  # margins
 BAR = 112  # width of an interval bar
+NEAR = 9  # pixels: the numbers of dots that are closer would overlap
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,15 @@ class Chart:
     dots: tuple[Dot, ...] = ()
     width: int = WIDTH
     height: int = HEIGHT
+
+    @property
+    def dot_numbers(self) -> list[tuple[Dot, str]]:
+        """The numbers of the dots, from 1. Dots that lie on each other share a text, at the first of them."""
+        groups: dict[Dot, list[str]] = {}
+        for number, dot in enumerate(self.dots, 1):
+            near = (other for other in groups if max(abs(other.x - dot.x), abs(other.y - dot.y)) < NEAR)
+            groups.setdefault(next(near, dot), []).append(str(number))
+        return [(dot, ", ".join(numbers)) for dot, numbers in groups.items()]
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ LONG: Mapping[str, str] = {
     "method_spec": "string",
     "method_question": "string",  # JSON: where the study overrides the environment's question
     "metric_spec": "string",
+    "sweep_item": "string",  # which item of the study is varied here; empty: none
+    "sweep_value": "string",  # the value of the study's sweep that it has
 }
 SCORES: Mapping[str, str] = {
     "study": "string",
@@ -43,6 +45,8 @@ SCORES: Mapping[str, str] = {
     "notes": "string",  # the method's notes about its attributions
     "explains": "string",  # the number that the method explained, where it is not the one that the metric read
     "reads": "string",  # the number that the metric read, in the same case
+    "sweep_item": "string",  # which item of the study is varied here; empty: none
+    "sweep_value": "string",  # the value of the study's sweep that it has
     "status": "string",
     "reason": "string",
     "key": "string",  # of the score

@@ -13,13 +13,12 @@ from assay.report.axes import Axis
 from assay.report.board import Board
 from assay.report.charts import Stroke
 from assay.report.components import Component
-from assay.report.text import counted
+from assay.report.text import counted, shortened
 from assay.stats.comparison import Comparison, MeanRank
 from assay.stats.friedman import FEWEST_METHODS
 
-LABELS, RANKS, GROUP, ROW = 190, 270, 13, 21  # widths of labels and ranks, of a group; height of a row
+LABELS, RANKS, GROUP, ROW = 205, 270, 13, 21  # widths of labels and ranks, of a group; height of a row
 TOP, BOTTOM, MARGIN = 8, 40, 14
-MOST_LETTERS = 28  # of a label; the rest is in its title
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def _diagram(metric: Component, comparison: Comparison, stroke_of: Mapping[str, 
     rows = tuple(
         RankRow(
             rank,
-            _shortened(rank.method),
+            shortened(rank.method),
             stroke_of[rank.method],
             axis(rank.mean),
             axis(rank.low),
@@ -95,7 +94,3 @@ def _note(comparison: Comparison) -> str:
         text += f" of {comparison.units}: those in which all methods have a value"
     test = comparison.friedman
     return f"{text}; Friedman's test: p = {test.p:.2g}, Kendall's W = {test.agreement:.2f}" if test else text
-
-
-def _shortened(label: str) -> str:
-    return label if len(label) <= MOST_LETTERS else f"{label[: MOST_LETTERS - 1]}…"

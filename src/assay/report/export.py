@@ -5,7 +5,8 @@ it lie ``results.scores.parquet``, the leaderboard with intervals, ``results.pai
 their tests, ``results.agreement.parquet``, how well metrics rank methods by truth (if the study asks), and
 ``results.curves.parquet``, the mean curves.
 A set-level metric (an accuracy, for example) has no value per sample: its rows in the long table have only ``defined``,
-and its score is in the leaderboard. ``.md`` and ``.tex`` hold the leaderboard alone.
+and its score is in the leaderboard. The columns ``sweep_item`` and ``sweep_value`` say what a sweep varies.
+``.md`` and ``.tex`` hold the leaderboard, failure curves and agreement.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from assay.report.columns import AGREEMENT, CURVES, LONG, PAIRS, SCORES
 from assay.report.components import by_label
 from assay.report.loaded_run import LoadedRun, Series, load_run
 from assay.report.markdown_tex import markdown, tex
+from assay.report.sweep import swept
 from assay.store.files import write_atomically
 from assay.store.store import Store
 
@@ -130,6 +132,7 @@ def _long_rows(
         }
         for metric in (label for label in specs["metrics"] if label in series["evidence"]):
             names = {**common, "metric": metric, "metric_spec": specs["metrics"][metric]}
+            names |= swept(loaded.study, names)
             yield from ({**names, **row} for row in _metric_rows(loaded, series, metric))
 
 
@@ -161,7 +164,8 @@ def _score_rows(loaded: LoadedRun) -> Iterator[dict[str, Any]]:
         names = {"environment": board.environment, "method": line.method, "metric": metric}
         remarks = {"gap": line.remarks.gap, "gap_mark": line.remarks.mark, "notes": "; ".join(line.remarks.notes)}
         other = {"per_seed": json.dumps(cell.per_seed), "letters": board.letters(metric).get(line.method, "")}
-        yield {"study": loaded.study["name"], **names, **cell.__dict__, **other, **remarks}
+        at = swept(loaded.study, names)
+        yield {"study": loaded.study["name"], **names, **cell.__dict__, **other, **remarks, **at}
 
 
 def _pair_rows(run_result: Result) -> Iterator[dict[str, Any]]:

@@ -1,14 +1,16 @@
-"""Leaderboards as Markdown and LaTeX."""
+"""Leaderboards, failure curves and agreement as Markdown and LaTeX."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from assay.report.agreements import AgreementTable
 from assay.report.board import Board, Line, Result, arrow
 from assay.report.components import by_label
-from assay.report.text import Markup, percent, score_text
+from assay.report.sweep import run_sweep
+from assay.report.text import Markup, interval_notes, percent, score_text
 
 _TEX = {
     "\\": r"\textbackslash{}",
@@ -43,24 +45,39 @@ MARKDOWN = Markup(best=lambda text: f"**{text}**", interval=_escape_pipes, devia
 TEX = Markup(best=lambda text: rf"\textbf{{{text}}}", interval=_small, count=_small, deviation=r"$\pm$")
 
 
+@dataclass(frozen=True)
+class _Grid:
+    """A table of texts with notes."""
+
+    title: str
+    heads: tuple[str, ...]
+    rows: Mapping[str, Sequence[str]]  # by the text of their first column
+    notes: tuple[str, ...]
+
+    @property
+    def sentences(self) -> str:
+        return " ".join(f"{note}." for note in self.notes)
+
+
 def markdown(result: Result) -> str:
-    """One table per environment; the best value of a column is bold."""
+    """Failure curves, one table per environment, agreement. The best value of a column is bold."""
     parts = [f"# {escape_markdown(_title(result))}", f"Run {result.run.data['run']}. {NOTE}"]
+    parts += [part for grid in _sweeps(result) for part in _markdown_grid(grid)]
     for board in result.boards:
         parts += [f"## {escape_markdown(board.environment)}", "\n".join(_markdown_lines(result, board))]
         parts += [escape_markdown(_notes(board))] if board.notes() else []
-    for table in result.agreements:
-        parts += [f"## {escape_markdown(table.title)}", "\n".join(_markdown_agreement(table)), _agreement_notes(table)]
+    parts += [part for table in result.agreements for part in _markdown_grid(_agreement(table))]
     parts += [escape_markdown(result.mixed)] if result.mixed else []
     return "\n\n".join(parts) + "\n"
 
 
 def tex(result: Result) -> str:
-    """One ``table`` per environment, for the package booktabs."""
+    """The same tables, each a ``table`` for the package booktabs."""
     head = r"% \usepackage[T1]{fontenc} \usepackage{booktabs}"
+    sweeps = [_tex_grid(grid) for grid in _sweeps(result)]
     boards = [_tex_table(result, board) for board in result.boards]
-    agreements = [_tex_agreement(table) for table in result.agreements]
-    return "\n".join([head, f"% {_one_line(_title(result))}", *boards, *agreements]) + "\n"
+    agreements = [_tex_grid(_agreement(table)) for table in result.agreements]
+    return "\n".join([head, f"% {_one_line(_title(result))}", *sweeps, *boards, *agreements]) + "\n"
 
 
 def escape_markdown(text: str) -> str:
@@ -141,32 +158,56 @@ def _tex_lines(result: Result, board: Board) -> Iterator[str]:
     labels = _labels(result)
     for line in board.lines:
         texts = (_score(board, metric, line, TEX) for metric in board.metrics)
-        cells = [re.sub(r"-(?=\d)", "$-$", text) for text in texts]
+        cells = [_tex_minus(text) for text in texts]
         mean_rank = "" if line.mean_rank is None else f"{line.mean_rank:.1f}"
         gap = [escape_tex(text) for text in _gap(board, line)]
         yield f"    {' & '.join([escape_tex(labels[line.method]), *gap, *cells, mean_rank])} \\\\"
 
 
-def _markdown_agreement(table: AgreementTable) -> Iterator[str]:
-    yield _piped("environment", *map(escape_markdown, table.metrics))
-    yield _piped("---", *(["---:"] * len(table.metrics)))
-    for environment in table.environments:
-        rows = [table.row(environment, metric) for metric in table.metrics]
-        yield _piped(escape_markdown(environment), *(_escape_pipes(row.text) if row else "" for row in rows))
+def _agreement(table: AgreementTable) -> _Grid:
+    rows = [[table.row(environment, metric) for metric in table.metrics] for environment in table.environments]
+    texts = [[row.text if row else "" for row in line] for line in rows]
+    named = dict(zip(table.environments, texts, strict=True))
+    return _Grid(table.title, ("environment", *table.metrics), named, tuple(table.notes()))
 
 
-def _agreement_notes(table: AgreementTable) -> str:
-    return escape_markdown(" ".join(f"{note}." for note in table.notes()))
+def _sweeps(result: Result) -> Iterator[_Grid]:
+    """Scores over the values of the parameter, one table for each metric and environment. A method that is not varied
+    has the same score at all values: it stands at the first one."""
+    if not (sweep := run_sweep(result)):
+        return
+    for table in sweep.tables:
+        rows = {
+            f"{line.label} (not varied)" if line.level else line.label: [
+                score_text(cell) if at == 0 or not line.level else "" for at, cell in enumerate(line.cells)
+            ]
+            for line in table.lines
+        }
+        title = f"{table.metric} over {sweep.label}: {table.environment}"
+        intervals = interval_notes((table.metric, cell) for line in table.lines for cell in line.cells)
+        notes = (*intervals, *table.gaps(sweep.texts))
+        yield _Grid(title, (sweep.parameter, *sweep.texts), rows, notes)
 
 
-def _tex_agreement(table: AgreementTable) -> str:
-    lines = []
-    for environment in table.environments:
-        rows = [table.row(environment, metric) for metric in table.metrics]
-        texts = [re.sub(r"-(?=\d)", "$-$", escape_tex(row.text)) if row else "" for row in rows]
-        lines.append(f"    {' & '.join([escape_tex(environment), *texts])} \\\\")
-    caption = " ".join([f"{table.title}.", *(f"{note}." for note in table.notes())])
-    return _tex_frame(caption, ["environment", *map(escape_tex, table.metrics)], "\n".join(lines))
+def _markdown_grid(grid: _Grid) -> list[str]:
+    lines = [
+        _piped(*map(escape_markdown, grid.heads)),
+        _piped("---", *(["---:"] * (len(grid.heads) - 1))),
+        *(_piped(escape_markdown(name), *map(_escape_pipes, texts)) for name, texts in grid.rows.items()),
+    ]
+    return [f"## {escape_markdown(grid.title)}", "\n".join(lines), escape_markdown(grid.sentences)]
+
+
+def _tex_grid(grid: _Grid) -> str:
+    lines = [
+        f"    {' & '.join([escape_tex(name), *(_tex_minus(escape_tex(text)) for text in texts)])} \\\\"
+        for name, texts in grid.rows.items()
+    ]
+    return _tex_frame(f"{grid.title}. {grid.sentences}", [*map(escape_tex, grid.heads)], "\n".join(lines))
+
+
+def _tex_minus(text: str) -> str:
+    return re.sub(r"-(?=\d)", "$-$", text)
 
 
 def _score(board: Board, metric: str, line: Line, markup: Markup) -> str:

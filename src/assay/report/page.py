@@ -31,7 +31,7 @@ def page(store: Store, output: Path, run: Record | None = None) -> Path:
     """Write the report of a run, by default the latest, into a folder; returns the path of its index.html."""
     loaded = load_run(store, run)
     output.mkdir(parents=True, exist_ok=True)
-    html = _templates().get_template("index.html.j2").render(_context(loaded, output))
+    html = templates().get_template("index.html.j2").render(_context(loaded, output))
     path = output / "index.html"
     write_atomically(path, html.encode("utf-8", "backslashreplace"), sync=False)
     return path
@@ -97,7 +97,7 @@ def _missing(loaded: LoadedRun) -> str:
     return f", {listed(parts)}" if parts else ""
 
 
-def _templates() -> Environment:
+def templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("assay.report"),
         autoescape=True,  # labels, reasons and docstrings come from users

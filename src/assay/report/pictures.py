@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
-from assay.core.records import Record
 from assay.report import contact_sheet
 from assay.report.components import by_label
-from assay.report.loaded_run import load_run
+from assay.report.loaded_run import LoadedRun
 from assay.report.ranked_bars import NOTE as RANKED_NOTE
 from assay.report.ranked_bars import RankedBars, ranked_bars
 from assay.report.samples import GallerySamples, gallery_samples, largest_features
 from assay.report.text import slug
 from assay.store.arrays import Array
-from assay.store.store import Store
 
 Colour = tuple[int, int, int]
 
@@ -97,17 +95,13 @@ def caption(values: Array) -> str:
     return f"{values.flat[0]:.3g} everywhere" if np.ptp(values) == 0 else f"± {largest:.3g}"
 
 
-def figures(store: Store, folder: Path, run: Record | None = None) -> list[Path]:
-    """One contact sheet per environment of the gallery: input, truth and attributions side by side."""
-    loaded = load_run(store, run)
+def gallery_sheets(loaded: LoadedRun, folder: Path) -> Iterator[Path]:
+    """Write one contact sheet per environment of the gallery: input, truth and attributions side by side."""
     controls = {label for label, method in by_label(loaded.run, "methods").items() if method.control}
-    paths = []
-    folder.mkdir(parents=True, exist_ok=True)
     for index, samples in enumerate(gallery_samples(loaded), 1):
         path = folder / f"gallery-{index:02d}-{slug(samples.environment)}.png"
         draw_contact_sheet(samples, loaded.ranked_methods(samples.environment), controls).save(path, optimize=True)
-        paths.append(path)
-    return paths
+        yield path
 
 
 def draw_contact_sheet(samples: GallerySamples, methods: Sequence[str], controls: Collection[str] = ()) -> Image.Image:

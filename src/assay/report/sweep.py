@@ -70,6 +70,17 @@ def run_sweep(result: Result) -> RunSweep:
     return RunSweep(sweep["of"], sweep["parameter"], sweep["label"], tuple(sweep["values"]), tables)
 
 
+def swept(study: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:
+    """Columns of a row for the item that is varied in it and for its value; ``names`` has its environment, method and
+    metric. Without these columns where none is varied."""
+    sweep = study.get("sweep") or {"items": ()}
+    for item in sweep["items"]:
+        for value, copy in zip(sweep["values"], item["copies"], strict=True):
+            if names[sweep["of"].removesuffix("s")] == copy:
+                return {"sweep_item": item["label"], "sweep_value": value_text(value)}
+    return {}
+
+
 def _at(values: Sequence[str]) -> str:
     return f" at {', '.join(values)}"
 

@@ -31,15 +31,13 @@ class ValueAxis:
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
-        """Values from left to right whose texts do not overlap."""
-        kept: list[tuple[float, str]] = []
-        right = float("-inf")
-        for position, text in sorted(zip(self.positions, self.texts, strict=True)):
-            half = LETTER * len(text) / 2
-            if position - half > right:
+        """Values whose texts do not overlap: the first, the last, and from left to right all others that fit."""
+        first, *others = sorted(zip(self.positions, self.texts, strict=True))
+        kept = [first]
+        for position, text in [*others[-1:], *others[:-1]]:
+            if all(abs(position - other) > LETTER * (1 + (len(text) + len(name)) / 2) for other, name in kept):
                 kept.append((position, text))
-                right = position + half + LETTER
-        return kept
+        return sorted(kept)
 
 
 @dataclass(frozen=True)

@@ -165,6 +165,11 @@ def listed(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
+def shortened(label: str, most: int = 26) -> str:
+    """A label without its middle, if it is long: copies of one item differ at their ends."""
+    return label if len(label) <= most else f"{label[: most // 2 - 1]}…{label[-(most // 2) :]}"
+
+
 def slug(label: str) -> str:
     """A label as part of a file name."""
     ascii_label = unicodedata.normalize("NFKD", label).encode("ascii", "ignore").decode().lower()

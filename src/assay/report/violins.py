@@ -18,11 +18,11 @@ from assay.report.board import Board
 from assay.report.charts import Stroke, strokes
 from assay.report.components import Component, by_label, components
 from assay.report.loaded_run import LoadedRun
+from assay.report.text import shortened
 
 POINTS = 32  # along a violin
 LABELS, VALUES, ROW = 205, 315, 30  # widths of labels and of values, height of a method's row
 TOP, BOTTOM, MARGIN, HALF = 8, 30, 14, 12  # HALF: of a violin's thickness
-MOST_LETTERS = 28  # of a label; the rest is in its title
 
 Numbers = npt.NDArray[np.float64]
 
@@ -102,10 +102,11 @@ def violins(metric: Component, values: Mapping[str, Numbers], stroke_of: Mapping
 
 def _violin(index: int, method: str, values: Numbers, stroke: Stroke, axis: Axis) -> Violin:
     y = TOP + ROW * (index + 0.5)
-    label = method if len(method) <= MOST_LETTERS else f"{method[: MOST_LETTERS - 1]}…"
     low, mean, high = float(values.min()), float(values.mean()), float(values.max())
     text = f"{method}: smallest {low:.3f}, mean {mean:.3f}, largest {high:.3f}, {len(values)} values"
-    return Violin(method, label, stroke, y, _outline(values, axis, y), axis(low), axis(mean), axis(high), text)
+    return Violin(
+        method, shortened(method), stroke, y, _outline(values, axis, y), axis(low), axis(mean), axis(high), text
+    )
 
 
 def _outline(values: Numbers, axis: Axis, y: float) -> str:

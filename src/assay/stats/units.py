@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from assay.core.evidence import Evidence, Reduce
 from assay.stats.intervals import are_means, sample_numbers
+from assay.stats.ranks import rounding_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,8 @@ def score_units(
 
 
 def deviation(values: Sequence[float | None]) -> float | None:
-    """The standard deviation of those that are defined; None for fewer than two."""
-    defined = [value for value in values if value is not None]
-    return float(np.std(defined, ddof=1)) if len(defined) > 1 else None
+    """The standard deviation of those that are defined; 0 if they are equal up to rounding, None for fewer than two."""
+    defined = np.array([value for value in values if value is not None])
+    if len(defined) < 2:
+        return None
+    return 0.0 if np.ptp(defined) <= rounding_of(defined) else float(np.std(defined, ddof=1))

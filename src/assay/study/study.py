@@ -112,7 +112,8 @@ class Study:
     full_keys: tuple[str, ...] = ()  # what differs there: keys of the file
 
     def at(self, scale: str) -> Study:
-        """The study at a scale: quick, as its file is written, or full. Each has a name, and so a store, of its own."""
+        """The study at a scale: quick, as its file is written, or full. Each has a name, and so a store, of its own:
+        the slash keeps other files from having the name of the full scale."""
         if scale not in SCALES:
             raise AssayError(f"scale '{scale}': choose {' or '.join(SCALES)}.")
         if scale == "quick":
@@ -122,7 +123,7 @@ class Study:
                 f"{self.name} has no full scale: its file has no table [full]. Leave the scale out, or add the table."
             )
         title = self.full.title if "title" in self.full_keys or not self.title else f"{self.title} (full scale)"
-        return replace(self.full, name=f"{self.name}-full", title=title, scale="full")
+        return replace(self.full, name=f"full/{self.name}", title=title, scale="full")
 
     @property
     def pictured(self) -> tuple[int, ...]:

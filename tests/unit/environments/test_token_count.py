@@ -129,6 +129,17 @@ def test_texts_have_what_they_should():
     assert not TokenCount().sample(range(50), 0).x[..., -1].any()
 
 
+@pytest.mark.parametrize("negated", [0.4, 0.8, 1.0])
+def test_negators_are_as_likely_as_the_docstring_says(negated):
+    environment = TokenCount(negation=True, negated=negated)
+    x, _, _ = environment._draw([("likely", index) for index in range(2000)])  # with ties, which are drawn again later
+    counted = x @ environment._lexicon.counts > 0
+    free, follows = ~counted[:, :-1], counted[:, 1:]
+    negator = (x @ environment._lexicon.negates > 0)[:, :-1]
+    for place, likely in ((free & follows, min(1.0, 1.25 * negated)), (free & ~follows, negated / 4)):
+        assert abs(negator[place].double().mean() - likely) <= 4 * (likely * (1 - likely) / place.sum()) ** 0.5
+
+
 def test_half_a_word_is_no_word():
     """Between words the network does what its attention does, not what the program says: that is what methods meet."""
     x = SMALL.sample(range(8), 0).x

@@ -12,7 +12,7 @@ from assay.report.axes import Axis, distinct_ends, round_ends, round_ticks
 from assay.report.board import Cell
 from assay.report.charts import COLOURS, Stroke, bar, dots, lines, scale, strokes
 from assay.report.components import Component
-from assay.report.text import counted, listed, number, seconds, slug
+from assay.report.text import counted, listed, number, seconds, shortened, slug
 
 ends = st.tuples(*[st.floats(-1e6, 1e6, allow_nan=False)] * 2).map(sorted)
 
@@ -105,6 +105,24 @@ def test_dots_leave_out_what_has_no_value() -> None:
     assert [dot.method for dot in chart.dots] == ["m0"]
     assert chart.dots[0].high < chart.dots[0].y < chart.dots[0].low  # up is up
     assert dots("t", {"m1": (0.2, Cell("skipped"))}, stroke_of, "x", "y") is None
+
+
+def test_dots_on_each_other_share_a_text() -> None:
+    stroke_of = strokes([method(0), method(1), method(2)])
+    points = {"m0": (1.0, cell(0.5, 0.5, 0.5)), "m1": (9.0, cell(0.1, 0.1, 0.1)), "m2": (1.01, cell(0.5, 0.5, 0.5))}
+    chart = dots("t", points, stroke_of, "x", "y")
+    assert chart is not None
+    assert [(dot.method, text) for dot, text in chart.dot_numbers] == [("m0", "1, 3"), ("m1", "2")]
+
+
+def test_the_ends_of_an_axis_are_ticks() -> None:
+    axis = Axis(*round_ends(-0.02, 0.88), 0, 100)
+    assert [text for _, text in axis.ticks] == ["-0.25", "0", "0.25", "0.5", "0.75", "1"]
+
+
+def test_a_long_label_keeps_the_end_in_which_copies_differ() -> None:
+    assert shortened("DeepSHAP, question.baseline=zero") == "DeepSHAP, qu…baseline=zero"
+    assert shortened("a" * 26) == "a" * 26
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from PIL import Image
 
 from assay.report import contact_sheet
 from assay.report.loaded_run import load_run
-from assay.report.pictures import bars, caption, diverging, draw_contact_sheet, enlarged, figures, picture, span
+from assay.report.pictures import bars, caption, diverging, draw_contact_sheet, enlarged, gallery_sheets, picture, span
 from assay.report.samples import FEATURES, GallerySamples, gallery_samples, largest_features, per_feature
 from assay.store.store import Store
 from unit.report import made
@@ -125,8 +125,8 @@ def test_of_many_features_the_heaviest_are_kept_in_their_order() -> None:
     assert features == sorted(features)
 
 
-def test_figures_are_one_contact_sheet_per_environment(store: Store, tmp_path: Path) -> None:
-    paths = figures(store, tmp_path / "figures")
+def test_there_is_one_contact_sheet_per_environment(store: Store, tmp_path: Path) -> None:
+    paths = list(gallery_sheets(load_run(store), tmp_path))
     assert [path.name for path in paths] == ["gallery-01-shapes-td-b-bold.png", "gallery-02-rows-100-columns.png"]
     for path in paths:
         with Image.open(path) as image:

@@ -109,6 +109,8 @@ def test_numbers_lie_at_their_distance_and_all_else_at_equal_distances(
 def test_ticks_do_not_overlap() -> None:
     axis = value_axis([0, 18, 19, 19.5, 20, 40], ("0", "18", "19", "19.5", "20", "40"))
     assert [text for _, text in axis.ticks] == ["0", "18", "20", "40"]
+    crowded = ValueAxis((0.0, 80.0, 100.0), ("1", "5000", "10000"), False)
+    assert [text for _, text in crowded.ticks] == ["1", "10000"]  # the last value has its text
 
 
 def test_a_line_is_broken_at_a_gap_and_ordered_by_value() -> None:

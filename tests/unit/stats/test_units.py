@@ -48,3 +48,8 @@ def test_the_deviation_needs_two_seeds() -> None:
     assert deviation([1.0, None, 3.0]) == pytest.approx(np.sqrt(2))
     assert deviation([1.0, None]) is None
     assert deviation([]) is None
+
+
+def test_seeds_that_are_equal_up_to_rounding_have_no_deviation() -> None:
+    assert deviation([0.9, 0.9 + 1e-9, 0.9 - 1e-9]) == 0
+    assert deviation([1e-9, 2e-9]) == pytest.approx(1e-9 / np.sqrt(2))  # small values that do differ

@@ -20,7 +20,7 @@ def test_keys_of_the_full_scale_replace_those_of_the_file():
     study = read({**BASE, "full": {"seeds": [0, 1], "samples": 50, "methods": ["lrp", "gradient"]}}, "s")
     assert (study.name, study.scale, study.seeds, study.environments[0].samples) == ("s", "quick", (0,), 4)
     full = study.at("full")
-    assert (full.name, full.scale, full.title, full.seeds) == ("s-full", "full", "T (full scale)", (0, 1))
+    assert (full.name, full.scale, full.title, full.seeds) == ("full/s", "full", "T (full scale)", (0, 1))
     assert full.environments[0].samples == 50
     assert [entry.label for entry in full.methods] == ["lrp", "gradient"]
     assert [entry.spec for entry in full.metrics] == [entry.spec for entry in study.metrics]
@@ -80,9 +80,18 @@ def test_a_study_of_attribution_lab_has_a_full_scale(name):
     assert find(f"attributionlab/{name}").at("full").scale == "full"
 
 
+def test_no_file_has_the_name_of_another_study_at_full_scale(tmp_path):
+    text = "environments = ['color_count(side=16)']\nmethods = ['gradient']\nmetrics = ['f1']\n[full]\nsamples = 9\n"
+    names = []
+    for stem in ("x", "x-full", "full"):
+        (path := tmp_path / f"{stem}.toml").write_text(text, encoding="utf-8")
+        names += [find(str(path)).name, find(str(path)).at("full").name]
+    assert names == ["x", "full/x", "x-full", "full/x-full", "full", "full/full"]
+
+
 @pytest.mark.parametrize("name", shipped_studies())
 def test_a_shipped_full_scale_is_larger(name):
     study = find(name)
     if study.full:
-        assert study.at("full").name == f"{name}-full"
+        assert study.at("full").name == f"full/{name}"
         assert study.at("full").blocks() > study.blocks()
