@@ -71,6 +71,15 @@ def test_a_file_may_end_with_both_tables(tmp_path):
     assert [(entry.samples, entry.spec.get("scale")) for entry in full.environments] == [(9, 1.0), (9, "torch")]
 
 
+CURVES = [name.partition("/")[2] for name in shipped_studies() if "/curve_" in name]
+ATTRIBUTION_LAB = ("baselines", "count", "deepshap", "lime", "metrics_unseen", "modulo", "positive_only", "two_objects")
+
+
+@pytest.mark.parametrize("name", [*ATTRIBUTION_LAB, *CURVES])
+def test_a_study_of_attribution_lab_has_a_full_scale(name):
+    assert find(f"attributionlab/{name}").at("full").scale == "full"
+
+
 @pytest.mark.parametrize("name", shipped_studies())
 def test_a_shipped_full_scale_is_larger(name):
     study = find(name)
