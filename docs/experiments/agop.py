@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pages import Json, Table, head, kept, piped
-
 from experiments.reading import boards, boards_of, cell, paired
+from pages import Json, Table, head, kept, piped
 
 STUDIES = (
     "agop/synthetic",

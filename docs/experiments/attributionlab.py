@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from pages import Json, Table, head, is_kept, kept, piped
-
 from experiments.attributionlab_claims import claims
 from experiments.reading import boards, cell, method_table, with_interval
+from pages import Json, Table, head, is_kept, kept, piped
 
 FOLDER = "attributionlab"
 # Of each study: where the document has it, and how its setting differs from ours.

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 
-from pages import Json, head, is_kept, kept, piped
-
 from experiments.reading import Difference, Values, boards, cell, gap_text, per_seed, with_interval
+from pages import Json, head, is_kept, kept, piped
 
 Row = tuple[str, str, str]  # claim and record, column, number
 UNSEEN, SEEN = "colour count, unseen-data effect", "colour count"

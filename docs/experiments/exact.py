@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor, nn
+from torch.nn.functional import one_hot
+
 from assay.craft.audit import audit
 from assay.environments.color_count import ColorCount
 from assay.environments.pixel_count import PixelCount
 from assay.environments.pixel_modulo import PixelModulo
 from pages import Json
-from torch import Tensor, nn
-from torch.nn.functional import one_hot
 
 Environment = ColorCount | PixelCount | PixelModulo
 
