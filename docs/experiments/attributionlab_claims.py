@@ -90,7 +90,7 @@ def _a06() -> Iterator[Row]:
 def _baseline_pair(claim: str, plain: str, kinds: Sequence[str]) -> Iterator[Row]:
     board = _boards("baselines")[UNSEEN]
     for kind, truth in product(kinds, ("overall", "positive")):
-        record = f"{claim}{kind}, {truth}"
+        record = f"{claim} {truth}{kind}"
         for method in (f"{plain}{kind}", f"{plain}*{kind}"):
             gap = gap_text(board, method)
             number = _passes(board, method, f"F1 {truth}")

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import make_experiments as made
+import pages
 import pytest
+from experiments import attributionlab
 from experiments.agop import STUDIES as AGOP
 from experiments.reading import Difference, boards
 from pages import is_kept, kept
 
 from assay.study.shipped import find
+from assay.study.study import Study
 
 
 @pytest.mark.parametrize("name", [*AGOP, *filter(is_kept, made.STUDIES[len(AGOP) :])])
@@ -41,3 +46,58 @@ def test_a_seed_without_one_of_the_numbers_is_left_out_of_a_difference() -> None
     found = Difference.of((1.0, None, 3.0, 2.0), (0.5, 0.5, 2.5, 1.5))
     assert found.values == (0.5, 0.5, 0.5)
     assert str(found) == "+0.500 [+0.500, +0.500], > 0 in 3 of 3 seeds"
+
+
+WITHOUT_STUDIES = {"lab-studies", "lab-large"}
+CELL = {"status": "ok", "value": 0.25, "low": 0.2, "high": 0.3, "per_seed": [0.25] * 5}
+
+
+def planted(study: Study) -> dict[str, Any]:
+    """A result in the shape of those that are kept, with one number everywhere."""
+    summary = {"command": "", "commit": "", "seconds": 60, "digest": ""}
+    return {**summary, **(_planted_sweep(study) if study.sweep else _planted_boards(study))}
+
+
+def _planted_sweep(study: Study) -> dict[str, Any]:
+    values = list(range(len(study.sweep.values)))
+    curves = [
+        {"environment": place.label, "metric": metric.label, "method": method.label, "varied": True}
+        for place, metric, method in product(study.environments, study.metrics, study.methods)
+    ]
+    points = [CELL for _ in values]
+    return {"sweep": {"label": "", "values": values, "curves": [{**curve, "points": points} for curve in curves]}}
+
+
+def _planted_boards(study: Study) -> dict[str, Any]:
+    boards = [
+        {
+            "environment": place.label,
+            "methods": {
+                method.label: {"gap": 0.5, "metrics": {metric.label: CELL for metric in study.metrics_for(place)}}
+                for method in study.methods
+                if method.applies(place)
+            },
+        }
+        for place in study.environments
+    ]
+    agreement = [
+        {**CELL, "environment": place.label, "truth": item.truth, "metric": metric, "methods": item.methods}
+        for item in study.agreement
+        for place, metric in product(study.environments, item.metrics)
+    ]
+    return {"boards": boards, "agreement": agreement}
+
+
+def test_every_table_and_claim_of_attribution_lab_finds_its_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "KEPT", tmp_path)
+    for name in attributionlab.STUDIES:
+        pages.keep(name, planted(find(name)))
+    tables = {name: list(table()) for name, table in attributionlab.TABLES.items()}
+    assert all(any("0.250" in line for line in lines) for name, lines in tables.items() if name not in WITHOUT_STUDIES)
+    claims = {line.split()[1] for line in tables["lab-claims"][2:]}
+    assert claims >= {f"A{number:02d}" for number in range(5, 20)} | {"A10b"}
+    assert [line for line in tables["lab-claims"] if "not run" in line] == [
+        "| A01, A02, A03, A04 | exact |  | not run |"
+    ]
