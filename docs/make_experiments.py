@@ -22,12 +22,12 @@ OTHERS = {"serving": keep_serving, "attributionlab/exact": keep_exact}  # result
 
 
 def _durations() -> Iterator[str]:
-    yield piped("study", "minutes", "commit", "digest of the store")
-    yield piped("---", "---:", "---", "---")
+    yield piped("study", "minutes", "CPU minutes", "commit", "digest of the store")
+    yield piped("---", "---:", "---:", "---", "---")
     for summary in map(kept, filter(is_kept, STUDIES)):
-        yield piped(
-            f"`{summary['command']}`", f"{summary['seconds'] / 60:.1f}", summary["commit"], summary["digest"][:12]
-        )
+        cpu = f"{summary['cpu_seconds'] / 60:.1f}" if "cpu_seconds" in summary else ""
+        names = summary["commit"], summary["digest"][:12]
+        yield piped(f"`{summary['command']}`", f"{summary['seconds'] / 60:.1f}", cpu, *names)
 
 
 TABLES: Mapping[str, Table] = {"durations": _durations, **agop.TABLES, **attributionlab.TABLES}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+from assay.study.shipped import find
 from experiments.attributionlab_claims import claims
 from experiments.reading import boards, cell, method_table, with_interval
 from pages import Json, Table, head, is_kept, kept, piped
@@ -54,12 +55,13 @@ CORRELATIONS = {  # with F1: printed, and computed from the printed ranks
 
 
 def _studies() -> Iterator[str]:
-    yield from head("document", "study", "minutes", "difference in setting")
-    places = {**PLACES, **{name: ("section 4.3, C.4, ours", "a failure curve") for name in CURVES}}
+    yield from head("document", "study", "size", "CPU minutes", "difference in setting")
+    places = {**PLACES, **{name: ("none: a failure curve", "side 64; ours") for name in CURVES}}
     for name, (place, difference) in places.items():
-        study = f"{FOLDER}/{name}"
-        minutes = f"{kept(study)['seconds'] / 60:.1f}" if is_kept(study) else "not run"
-        yield piped(place, f"`{study}`", minutes, difference)
+        study = find(f"{FOLDER}/{name}")
+        size = f"{len(study.seeds)} seeds x {study.environments[0].samples} samples"
+        minutes = f"{kept(study.name)['cpu_seconds'] / 60:.1f}" if is_kept(study.name) else "not run"
+        yield piped(place, f"`{study.name}`", size, minutes, difference)
 
 
 def _where_kept(name: str, lines: Table) -> Table:
@@ -171,8 +173,9 @@ def _large() -> Iterator[str]:
     found = [name for name in LARGE if is_kept(f"{FOLDER}/{name}")]
     for name in found:
         summary = kept(f"{FOLDER}/{name}")
-        minutes, digest = f"{summary['seconds'] / 60:.0f} minutes", summary["digest"][:12]
-        yield f"`{summary['command']}`, commit {summary['commit']}, {minutes}, digest {digest}:"
+        minutes = (f"{summary[name] / 60:.0f}" for name in ("seconds", "cpu_seconds"))
+        times, digest = "{} minutes, {} of CPU".format(*minutes), summary["digest"][:12]
+        yield f"`{summary['command']}`, commit {summary['commit']}, {times}, digest {digest}:"
         yield ""
         for environment, board in boards(f"{FOLDER}/{name}").items():
             yield f"**{environment}**"

@@ -8,6 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import assay
+from assay.core.records import digest
+from assay.store.store import Store
+
 from pages import ROOT, Json, answer, keep
 
 CELL = ("status", "reason", "value", "low", "high", "deviation", "per_seed", "ceiling")
@@ -19,11 +23,13 @@ def keep_run(name: str, store: str) -> None:
     """Run a study, or complete it, and keep what the page needs of its result."""
     told = answer("run", name, "--store", store)
     folder = ROOT / store
+    opened = Store.open(folder, create=False)
     summary = {
         "command": f"assay run {name}",
-        "commit": _git("rev-parse", "--short", "HEAD"),
+        "commit": _commit(),
         "seconds": round(sum(map(_seconds, (folder / "logs").iterdir()))),
-        "digest": _digest(folder),
+        "cpu_seconds": round(sum(record.cost.get("cpu", 0.0) for record in opened.records())),
+        "digest": digest(opened.dump()),  # of keys, statuses, values and arrays; not of times and hosts
     }
     keep(name, {**summary, **_shortened(told, comparisons=name.startswith("agop/"))})
 
@@ -44,16 +50,10 @@ def _seconds(log: Path) -> float:
     return log.stat().st_mtime - began.timestamp()
 
 
-def _digest(folder: Path) -> str:
-    """Of the keys, statuses, values and arrays in a store; times and hosts are not in it."""
-    from assay.core.records import digest
-    from assay.store.store import Store
-
-    return digest(Store.open(folder, create=False).dump())
-
-
-def _git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
+def _commit() -> str:
+    """Of the code that ran."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, cwd=assay.__path__[0], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
 
 
 def _shortened(told: Json, comparisons: bool) -> Json:

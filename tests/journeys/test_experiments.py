@@ -54,7 +54,7 @@ CELL = {"status": "ok", "value": 0.25, "low": 0.2, "high": 0.3, "per_seed": [0.2
 
 def planted(study: Study) -> dict[str, Any]:
     """A result in the shape of those that are kept, with one number everywhere."""
-    summary = {"command": "", "commit": "", "seconds": 60, "digest": ""}
+    summary = {"command": "", "commit": "", "seconds": 60, "cpu_seconds": 60, "digest": ""}
     return {**summary, **(_planted_sweep(study) if study.sweep else _planted_boards(study))}
 
 
