@@ -23,11 +23,12 @@ def image_with(count: int, side: int) -> Tensor:
     return flat.view(1, side, side)
 
 
+@pytest.mark.parametrize("count", [16, pytest.param(1000, marks=pytest.mark.full)])
 @pytest.mark.parametrize("uniform", [False, True])
-def test_the_counting_network_is_exact_on_a_thousand_images(uniform):
+def test_the_counting_network_is_exact_on_designed_images(uniform, count):
     environment = PixelCount(uniform=uniform)
     network = environment.network(0)
-    for start in range(0, 1000, 8):
+    for start in range(0, count, 8):
         samples = environment.sample(range(start, start + 8), 0)
         with torch.no_grad():
             assert torch.equal(network(samples.x)[:, 0], samples.truth.effect.sum(dim=(1, 2)))
