@@ -77,7 +77,7 @@ docs: setup
 readme: setup
 	$(BIN)/python docs/make_readme.py --run
 
-# The tables of docs/experiments.md: runs every study it quotes (an hour; Adult needs ASSAY_DATA).
+# The tables of docs/experiments.md: runs every study it quotes (two hours; Adult needs ASSAY_DATA).
 experiments: setup
 	$(BIN)/python docs/make_experiments.py --run
 

@@ -3,21 +3,19 @@
     python docs/make_readme.py                    writes the tables from the results that are kept
     python docs/make_readme.py --run demo bench   runs these first, and keeps what they print (no name: all)
 
-A table stands between ``<!-- demo -->`` and ``<!-- end -->``. A test compares README with the kept results.
+A test compares README with the kept results.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from functools import partial
 
-ROOT = Path(__file__).parent.parent
-README, KEPT = ROOT / "README.md", ROOT / "docs" / "results"
+from pages import ROOT, Json, answer, filled, head, keep, kept, piped
+
+PAGE = ROOT / "README.md"
 COMMANDS: Mapping[str, Sequence[str]] = {
     "demo": ("demo", "--store", "runs/demo"),
     "token_count": ("run", "attributionlab/token_count", "--store", "runs/token_count"),
@@ -38,28 +36,14 @@ CONTROLS = ("Random", "Constant")
 CELL = ("status", "value", "low", "high", "basis", "per_seed", "count", "defined", "rank")
 VERDICT = ("method", "gamma", "outcome", "by_value", "verdict")
 
-Json = Any
-
-
-def kept(name: str) -> Json:
-    return json.loads((KEPT / f"{name}.json").read_text(encoding="utf-8"))
-
 
 def run(name: str) -> None:
     """Run a command and keep what README needs of its answer."""
     if name == "bench":
-        told = [row for task in TASKS for row in _answer(*COMMANDS[name], task)]
+        told = [row for task in TASKS for row in answer(*COMMANDS[name], task)]
     else:
-        told = _shortened(_answer(*COMMANDS[name]))
-    KEPT.mkdir(exist_ok=True)
-    text = json.dumps(told, indent=1, ensure_ascii=False)
-    (KEPT / f"{name}.json").write_text(text + "\n", encoding="utf-8")
-
-
-def _answer(*arguments: str) -> Json:
-    print("assay", *arguments, file=sys.stderr)
-    command = [sys.executable, "-m", "assay.cli.main", *arguments, "--json"]
-    return json.loads(subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
+        told = _shortened(answer(*COMMANDS[name]))
+    keep(name, told, indent=1)
 
 
 def _shortened(told: Json) -> Json:
@@ -80,9 +64,7 @@ def _shortened(told: Json) -> Json:
         for board in told["boards"]
     ]
     tests = {
-        metric: [
-            {name: found[name] for name in ("method", "gamma", "outcome", "by_value", "verdict")} for found in tests
-        ]
+        metric: [{name: found[name] for name in VERDICT} for found in tests]
         for metric, tests in told["faithfulness"].items()
     }
     return {"study": told["study"], "boards": boards, "faithfulness": tests}
@@ -90,12 +72,7 @@ def _shortened(told: Json) -> Json:
 
 def written(text: str) -> str:
     """README with every table made from what is kept."""
-    for name, table in TABLES.items():
-        block = "\n".join([f"<!-- {name} -->", *table(kept(name)), "<!-- end -->"])
-        text, count = re.subn(rf"<!-- {name} -->\n.*?<!-- end -->", lambda _, block=block: block, text, flags=re.DOTALL)
-        if count != 1:
-            raise ValueError(f"README has {count} places for the table '{name}', not one")
-    return text
+    return filled(text, {name: partial(table, kept(name)) for name, table in TABLES.items()})
 
 
 def _demo(told: Json) -> Iterator[str]:
@@ -121,32 +98,29 @@ def _token_count(told: Json) -> Iterator[str]:
     first, second = told["boards"]
     other = {line["method"]: line["metrics"]["F1"] for line in second["methods"]}
     outcomes = {found["method"]: found for found in told["faithfulness"]["F1"]}
-    yield _piped("method", "gap", *(f"F1, {board['environment']}" for board in (first, second)), "at gamma = 0.5")
-    yield _piped("---", "---", "---", "---", "---")
+    yield from head("method", "gap", *(f"F1, {board['environment']}" for board in (first, second)), "at gamma = 0.5")
     for line in first["methods"]:
         method = line["method"]
         values = (_value(line["metrics"]["F1"]), _value(other[method]))
         outcome = outcomes[method]["outcome"]
         positive = ", on positive truth" if "on positive truth" in outcomes[method]["verdict"] else ""
-        yield _piped(_named(method), _gap(line), *values, f"{outcome}{positive}")
+        yield piped(_named(method), _gap(line), *values, f"{outcome}{positive}")
 
 
 def _bench(told: Json) -> Iterator[str]:
-    yield _piped("task", "problem", "assay", "peer", "ratio")
-    yield _piped("---", "---", "---", "---", "---")
+    yield from head("task", "problem", "assay", "peer", "ratio")
     for index, row in enumerate(told[:-1]):
         peer = told[index + 1]
         if row["who"] == "assay" and (row["task"], row["problem"]) == (peer["task"], peer["problem"]):
             figures = row["figure"], f"{peer['figure']} ({peer['who']})"
-            yield _piped(f"`{row['task']}`", row["problem"], *figures, row["ratio"])
+            yield piped(f"`{row['task']}`", row["problem"], *figures, row["ratio"])
 
 
 def _board(board: Json, metrics: Sequence[str], arrows: str) -> Iterator[str]:
-    yield _piped("method", "gap", *(f"{metric} {arrow}" for metric, arrow in zip(metrics, arrows, strict=True)))
-    yield _piped("---", "---", *("---" for _ in metrics))
+    yield from head("method", "gap", *(f"{metric} {arrow}" for metric, arrow in zip(metrics, arrows, strict=True)))
     for line in board["methods"]:
         cells = (_value(line["metrics"][metric]) for metric in metrics)
-        yield _piped(_named(line["method"]), _gap(line), *cells)
+        yield piped(_named(line["method"]), _gap(line), *cells)
 
 
 def _named(method: str) -> str:
@@ -174,10 +148,6 @@ def _short(number: float) -> str:
     return f"{number:.3f}".replace("0.", ".", 1)
 
 
-def _piped(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 TABLES: Mapping[str, Callable[[Json], Iterator[str]]] = {
     "demo": _demo,
     "token_count": _token_count,
@@ -190,7 +160,7 @@ def main(arguments: Sequence[str]) -> None:
     if "--run" in arguments:
         for name in [argument for argument in arguments if argument in COMMANDS] or COMMANDS:
             run(name)
-    README.write_text(written(README.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

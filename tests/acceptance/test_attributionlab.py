@@ -23,11 +23,15 @@ def image_with(count: int, side: int) -> Tensor:
     return flat.view(1, side, side)
 
 
-def test_the_counting_network_is_exact_on_designed_images():
-    environment = PixelCount()
-    samples = environment.sample(range(16), 0)
-    with torch.no_grad():
-        assert torch.equal(environment.network(0)(samples.x)[:, 0], samples.truth.effect.sum(dim=(1, 2)))
+@pytest.mark.parametrize("count", [16, pytest.param(1000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("uniform", [False, True])
+def test_the_counting_network_is_exact_on_designed_images(uniform, count):
+    environment = PixelCount(uniform=uniform)
+    network = environment.network(0)
+    for start in range(0, count, 8):
+        samples = environment.sample(range(start, start + 8), 0)
+        with torch.no_grad():
+            assert torch.equal(network(samples.x)[:, 0], samples.truth.effect.sum(dim=(1, 2)))
 
 
 def test_the_modulo_network_has_the_published_size():
@@ -120,11 +124,26 @@ def some_pixels(samples, count=200) -> Tensor:
 
 @pytest.mark.parametrize("uniform", [False, True])
 @pytest.mark.parametrize("unseen", [True, False])
-def test_every_coloured_pixel_moves_its_own_count_by_exactly_one_at_64(uniform, unseen):
+def test_every_coloured_pixel_of_ten_images_moves_its_own_count_by_exactly_one_at_64(uniform, unseen):
     environment = ColorCount(side=64, uniform=uniform, unseen=unseen)
     network = environment.network(0)
     with torch.no_grad():
-        assert own_colour_by_one(*steps_down(network, environment, 0))
+        assert all(own_colour_by_one(*steps_down(network, environment, index)) for index in range(10))
+
+
+def test_the_probability_moves_equally_within_a_colour_and_unequally_over_losing_colours():
+    environment = ColorCount(side=64)
+    network, temperature = environment.network(0), environment.setting(0, {}).question.temperature
+    for index in range(10):
+        samples = environment.sample([index], 0)
+        winner = int(samples.label)
+        with torch.no_grad():
+            logits = network(samples.x)
+            moved, classes = steps_down(network, environment, index)
+        left = ((logits - moved).double() / temperature).softmax(dim=1)[:, winner]
+        by_colour = [left[classes == colour].unique() for colour in range(4)]
+        assert [len(values) for values in by_colour] == [1] * 4
+        assert len({float(values) for colour, values in enumerate(by_colour) if colour != winner}) > 1
 
 
 @pytest.mark.parametrize("witness", ["network", "program"])
@@ -154,7 +173,7 @@ def remainders_without_each(model, environment: PixelModulo, index: int, count=N
 
 
 @pytest.mark.parametrize("uniform", [False, True])
-@pytest.mark.parametrize("index", range(3))
+@pytest.mark.parametrize("index", range(10))
 def test_every_white_pixel_moves_the_remainder_by_exactly_one_at_64(uniform, index):
     environment = PixelModulo(side=64, uniform=uniform)
     full, left = remainders_without_each(environment.network(0), environment, index)

@@ -1,0 +1,149 @@
+"""The tables of AGOP-IxG's experiments (Katakam 2026)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from experiments.reading import boards, boards_of, cell, paired
+from pages import Json, Table, head, kept, piped
+
+STUDIES = (
+    "agop/synthetic",
+    "agop/confidence",
+    "agop/ablations",
+    "agop/significance",
+    "agop/sparse_forms",
+    "agop/models",
+    "agop/correlated",
+    "agop/roar_adult",
+)
+RIVALS = ("IxG", "IG", "DeepSHAP", "LIME")
+TASKS = ("linear", "sparse", "interaction")
+
+
+def _accuracy() -> Iterator[str]:
+    """Table 2 of the paper, and what a model could reach at best."""
+    papers = {
+        "linear": (0.921, 0.988, 0.992, 0.935),
+        "sparse": (0.851, 0.984, 0.992, 0.939),
+        "interaction": (0.840, 0.983, 0.990, 0.946),
+    }
+    metrics = ("test accuracy", "confidence", "confidence, correct", "confidence, wrong")
+    papers_too = (f"{metric} (paper)" for metric in metrics)
+    yield from head("task", *papers_too, "training accuracy", "accuracy of the rule", right=1)
+    for task, board in boards("agop/confidence").items():
+        values = {metric: cell(board, "IxG", metric)["value"] for metric in board["methods"]["IxG"]["metrics"]}
+        ours = (f"{values[metric]:.3f} ({paper:.3f})" for metric, paper in zip(metrics, papers[task], strict=True))
+        yield piped(task, *ours, f"{values['training accuracy']:.3f}", f"{values['accuracy of the rule']:.3f}")
+
+
+PART_1 = ("Spearman", "top-k", "precision at support", "noise mass", "noise mass, by column")
+
+
+def _significance() -> Iterator[str]:
+    """How many of the pairs survive Holm's correction, and AGOP-IxG's own."""
+    yield from head("task", "metric", "pairs separated", "AGOP-IxG is separated from", "groups, best first")
+    for task, board in boards("agop/significance").items():
+        for metric in PART_1:
+            found = board["comparisons"][metric]
+            rivals = [_other(pair) for pair in found["separated"] if "AGOP-IxG" in (pair["left"], pair["right"])]
+            groups = "; ".join(", ".join(group) for group in found["groups"])
+            yield piped(
+                task, metric, f"{len(found['separated'])} of {found['pairs']}", ", ".join(rivals) or "none", groups
+            )
+
+
+def _other(pair: Json) -> str:
+    return str(pair["right"] if pair["left"] == "AGOP-IxG" else pair["left"])
+
+
+def _forms() -> Iterator[str]:
+    metrics = ("Spearman", "precision at support", "noise mass", "noise mass, by column")
+    three = (f"{metric}: AGOP-IxG / DeepSHAP / LIME" for metric in metrics)
+    yield piped("form", "test accuracy", "rule", *three, "Spearman, AGOP-IxG minus DeepSHAP")
+    yield piped("---", "---:", "---:", *("---" for _ in metrics), "---")
+    for form, board in boards("agop/sparse_forms").items():
+        accuracies = (cell(board, "AGOP-IxG", name)["value"] for name in ("test accuracy", "accuracy of the rule"))
+        values = (*(f"{value:.3f}" for value in accuracies), *(_three(board, metric) for metric in metrics))
+        yield piped(form, *values, paired(board, "AGOP-IxG", "DeepSHAP", "Spearman"))
+
+
+def _three(board: Json, metric: str) -> str:
+    return " / ".join(f"{cell(board, method, metric)['value']:.3f}" for method in ("AGOP-IxG", "DeepSHAP", "LIME"))
+
+
+def _claims() -> Iterator[str]:
+    """The number that decides each claim; nothing is decided here."""
+    yield from head("claim", "study and column", "number")
+    synthetic, confidence = boards("agop/synthetic"), boards("agop/confidence")
+    twenty = boards("agop/significance")
+    for task, paper in zip(TASKS, (0.921, 0.851, 0.840), strict=True):
+        found = [cell(confidence[task], "IxG", name)["value"] for name in ("test accuracy", "training accuracy")]
+        yield piped(
+            f"B01 {task}", "confidence: accuracy", f"test {found[0]:.3f} (paper {paper}), training {found[1]:.3f}"
+        )
+    for task in TASKS:
+        for rival in RIVALS:
+            difference = paired(twenty[task], "AGOP-IxG", rival, "Spearman")
+            yield piped(f"B02 {task}", f"significance: Spearman, AGOP-IxG minus {rival}", difference)
+    for task in TASKS:
+        for metric in ("noise mass", "noise mass, by column"):
+            lowest = min(RIVALS, key=lambda rival, metric=metric: cell(twenty[task], rival, metric)["value"])
+            difference = paired(twenty[task], "AGOP-IxG", lowest, metric)
+            yield piped(f"B03 {task}", f"significance: {metric}, AGOP-IxG minus {lowest}, the lowest rival", difference)
+    for task, rival in zip(TASKS, ("LIME", "DeepSHAP", "DeepSHAP"), strict=True):
+        for metric in ("top-k", "precision at support"):
+            difference = paired(twenty[task], "AGOP-IxG", rival, metric)
+            yield piped(f"B04 {task}", f"significance: {metric}, AGOP-IxG minus {rival}", difference)
+    for task in TASKS[1:]:
+        lime, linear = (cell(board, "LIME", "Spearman")["value"] for board in (twenty[task], twenty["linear"]))
+        others = [cell(twenty[task], method, "Spearman")["value"] for method in ("AGOP-IxG", *RIVALS[:3])]
+        place = 1 + sum(other > lime for other in others)
+        yield piped(
+            f"B05 {task}", "significance: Spearman of LIME", f"{lime:.3f}, place {place} of 5; linear {linear:.3f}"
+        )
+    for task in TASKS:
+        for name in ("confidence", "confidence, wrong"):
+            yield piped(f"B08 {task}", f"confidence: {name}", f"{cell(confidence[task], 'IxG', name)['value']:.3f}")
+    for task in TASKS:
+        orders = _orders(twenty[task], "Spearman", ("AGOP-IxG", *RIVALS))
+        yield piped(
+            f"B12 {task}", "significance: Spearman, order of five methods", f"{orders[0]} orders in {orders[1]} seeds"
+        )
+    for task in TASKS:
+        found = [cell(confidence[task], "IxG", name)["value"] for name in ("accuracy of the rule", "test accuracy")]
+        yield piped(
+            f"B13 {task}", "confidence: accuracy of the rule minus test accuracy", f"{found[0] - found[1]:+.3f}"
+        )
+    for task in TASKS:
+        yield piped(
+            f"B14 {task}", "synthetic: completeness gap of IG", f"{synthetic[task]['methods']['IG']['gap']:.2%}"
+        )
+
+
+def _serving() -> Iterator[str]:
+    """Latencies and projections; what ``assay bench serving`` printed."""
+    yield from head("problem", "who", "figure", "ratio")
+    for row in kept("serving"):
+        yield piped(row["problem"].partition(", ")[2], row["who"], row["figure"], row["ratio"])
+
+
+def _orders(board: Json, metric: str, methods: Sequence[str]) -> tuple[int, int]:
+    """How many different orders of the methods there are, and over how many seeds."""
+    columns = [cell(board, method, metric)["per_seed"] for method in methods]
+    orders = [tuple(sorted(range(len(methods)), key=lambda index: row[index])) for row in zip(*columns, strict=True)]
+    return len(set(orders)), len(orders)
+
+
+TABLES: Mapping[str, Table] = {
+    "accuracy": _accuracy,
+    "synthetic": boards_of("agop/synthetic", PART_1),
+    "claims": _claims,
+    "serving": _serving,
+    "significance": _significance,
+    "forms": _forms,
+    "ablations": boards_of("agop/ablations", PART_1),
+    "models": boards_of("agop/models", ("Spearman", "precision at support", "noise mass", "test accuracy")),
+    "correlated": boards_of("agop/correlated", ("Spearman", "Spearman, signed", "top 5")),
+    "roar": boards_of("agop/roar_adult", ("ROAR, accuracy", "ROAR, balanced accuracy", "ROAR, AUROC")),
+}

@@ -1,0 +1,221 @@
+"""The tables of AttributionLab's experiments (Zhang et al. 2024), study by study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from assay.study.shipped import find
+from experiments.attributionlab_claims import claims
+from experiments.reading import boards, cell, method_table, with_interval
+from pages import Json, Table, head, is_kept, kept, piped
+
+FOLDER = "attributionlab"
+# Of each study: where the document has it, and how its setting differs from ours.
+PLACES: Mapping[str, tuple[str, str]] = {
+    "deepshap": ("figure 5a", "side 64; the document does not say whether the detector's ReLUs are hooked: both"),
+    "lime": ("figures 6a and 24", "side 64, segmenters' sizes as published and scaled; no SAM, ideal segments beside"),
+    "baselines": ("figure 7a, b", "side 64; IG with 50 steps (not stated) and exactly integrated"),
+    "positive_only": ("figure 8a, appendix G.3", "side 64; width of the smooth truth is not stated: 5 and 1.43 pixels"),
+    "metrics_unseen": ("tables 2, 5, 6; figures 9, 20, 21", "side 64; insertion in 32 steps, Sensitivity-N at 8 sizes"),
+    "modulo": ("tables 3 and 4, figures 16 to 18", "side 64; label 0 apart; IG* is IG, exact IG in its place"),
+    "count": ("figure 2's kind, appendix D", "ours: the counting part alone; the document has no numbers for it"),
+    "two_objects": ("figure 3, appendix A", "four small networks on 32 x 32 pixels; the document's is not described"),
+    "pixel_modulo": ("table 1, appendix F", "the document's size; 24 images, no slow methods"),
+}
+CURVES: Mapping[str, Sequence[str]] = {  # the metrics that the page shows
+    "curve_temperature": ("F1", "F1 positive"),
+    "curve_patch_size": ("F1", "F1 positive"),
+    "curve_redundant_scale": ("F1", "F1 positive", "insertion"),
+    "curve_baseline_distance": ("F1", "F1 positive"),
+    "curve_ig_nodes": ("F1", "completeness gap"),
+    "curve_superpixels": ("F1", "F1 positive"),
+    "curve_tokens": ("F1",),
+}
+LARGE = ("unseen_224", "unseen_224_slow")  # hours: at the document's size
+STUDIES = tuple(f"{FOLDER}/{name}" for name in (*PLACES, *CURVES))
+TABLE_4 = {  # insertion, deletion
+    "GradCAM": (0.8827, 0.1174),
+    "GuidedBP": (0.9015, 0.0983),
+    "LRP": (0.9754, 0.0246),
+    "ExPerturb": (0.7845, 0.2157),
+    "Occlusion": (0.9151, 0.0849),
+    "DeepSHAP": (0.9754, 0.0246),
+    "IG": (0.9754, 0.0246),
+    "exact IG": (0.9754, 0.0246),  # the document's IG*, which is its IG
+    "IBA": (0.6458, 0.3526),
+    "Random": (0.4996, 0.5009),
+    "Constant": (0.4447, 0.4439),
+}
+CORRELATIONS = {  # with F1: printed, and computed from the printed ranks
+    "table 5, unseen": {"insertion": (0.02, -0.357), "deletion": (0.47, -0.190), "Sensitivity-N": (0.65, 0.024)},
+    "table 6, seen only": {"insertion": (0.42, 0.762), "deletion": (0.61, 0.667), "Sensitivity-N": (0.81, 0.429)},
+    "table 3": {"insertion": (0.94, 0.936), "deletion": (0.98, 0.982), "Sensitivity-N": (1.00, 1.000)},
+}
+
+
+def _studies() -> Iterator[str]:
+    yield from head("document", "study", "size", "CPU minutes", "difference in setting")
+    places = {**PLACES, **{name: ("none: a failure curve", "side 64; ours") for name in CURVES}}
+    for name, (place, difference) in places.items():
+        study = find(f"{FOLDER}/{name}")
+        size = f"{len(study.seeds)} seeds x {study.environments[0].samples} samples"
+        minutes = f"{kept(study.name)['cpu_seconds'] / 60:.1f}" if is_kept(study.name) else "not run"
+        yield piped(place, f"`{study.name}`", size, minutes, difference)
+
+
+def _where_kept(name: str, lines: Table) -> Table:
+    def write() -> Iterator[str]:
+        yield from lines() if is_kept(f"{FOLDER}/{name}") else ["Not run yet."]
+
+    return write
+
+
+def _shown(name: str, metrics: Sequence[str], environments: Sequence[str] = ()) -> Table:
+    """The boards of a study, with intervals and completeness gaps."""
+
+    def write() -> Iterator[str]:
+        for environment, board in boards(f"{FOLDER}/{name}").items():
+            if not environments or environment in environments:
+                yield f"**{environment}**"
+                yield ""
+                yield from method_table(board, metrics, with_interval, gaps=True)
+                yield ""
+
+    return _where_kept(name, write)
+
+
+def _table_4() -> Iterator[str]:
+    """Areas of the modulo network beside those of the document."""
+    columns = ("insertion, by size", "deletion, by size", "insertion, signed", "deletion, signed")
+    board = boards(f"{FOLDER}/modulo")["non-uniform, label not 0"]
+    yield from head("method", "insertion (document)", *columns[:1], "deletion (document)", *columns[1:], right=1)
+    for method, (insertion, deletion) in TABLE_4.items():
+        ours = {column: with_interval(cell(board, method, column)) for column in columns}
+        yield piped(
+            method, f"{insertion:.4f}", ours[columns[0]], f"{deletion:.4f}", *(ours[name] for name in columns[1:])
+        )
+
+
+def _objects() -> Iterator[str]:
+    """About networks: the same for every method."""
+    metrics = (
+        "accuracy",
+        "accuracy, centre only",
+        "accuracy, edge only",
+        "ignores the centre",
+        "ignores the edge",
+        "centre's share of the output",
+    )
+    yield from head("network", *metrics, right=1)
+    for environment, board in boards(f"{FOLDER}/two_objects").items():
+        method = next(iter(board["methods"]))
+        yield piped(environment, *(with_interval(cell(board, method, metric)) for metric in metrics))
+
+
+def _agreement(name: str, printed: Mapping[str, Mapping[str, tuple[float, float]]]) -> Iterator[str]:
+    """Spearman's correlations with truth; below them the document's, printed and recomputed from its ranks."""
+    rows = kept(f"{FOLDER}/{name}")["agreement"]
+    tables: dict[tuple[str, ...], list[Json]] = {}
+    for row in rows:
+        tables.setdefault((row["truth"], *row["methods"]), []).append(row)
+    for (truth, *methods), found in tables.items():
+        metrics = list(dict.fromkeys(row["metric"] for row in found))
+        yield f"With {truth}, over {', '.join(methods)}:"
+        yield ""
+        yield from head("", *metrics, right=1)
+        for environment in dict.fromkeys(row["environment"] for row in found):
+            cells = {row["metric"]: with_interval(row) for row in found if row["environment"] == environment}
+            yield piped(environment, *(cells.get(metric, "") for metric in metrics))
+        yield ""
+    yield "The document, printed (and computed from its printed ranks):"
+    yield ""
+    names = ("insertion", "deletion", "Sensitivity-N")
+    yield from head("", *names, right=1)
+    for table, correlations in printed.items():
+        yield piped(table, *(f"{correlations[name][0]:.2f} ({correlations[name][1]:.3f})" for name in names))
+
+
+def _curve(name: str, metrics: Sequence[str]) -> Iterator[str]:
+    """Score over the varied parameter."""
+    sweep = kept(f"{FOLDER}/{name}")["sweep"]
+    curves: dict[tuple[str, str], list[Json]] = {}
+    for curve in sweep["curves"]:
+        if curve["metric"] in metrics:
+            curves.setdefault((curve["environment"], curve["metric"]), []).append(curve)
+    for (environment, metric), found in curves.items():
+        yield f"*{metric}*, {environment}, over {sweep['label']}:"
+        yield ""
+        yield from head("method", *map(_value_text, sweep["values"]), right=1)
+        for curve in found:
+            points = curve["points"] if curve["varied"] else curve["points"][:1]
+            cells = [with_interval(point) for point in points]
+            yield piped(curve["method"], *cells, *("" for _ in sweep["values"][len(cells) :]))
+        yield ""
+
+
+def _value_text(value: Json) -> str:
+    return " to ".join(f"{part:g}" for part in value) if isinstance(value, list) else f"{value:g}"
+
+
+def _curves() -> Iterator[str]:
+    for name, metrics in CURVES.items():
+        yield f"**`{FOLDER}/{name}`**"
+        yield ""
+        if is_kept(f"{FOLDER}/{name}"):
+            yield from _curve(name, metrics)
+        else:
+            yield "Not run yet."
+            yield ""
+
+
+def _large() -> Iterator[str]:
+    found = [name for name in LARGE if is_kept(f"{FOLDER}/{name}")]
+    for name in found:
+        summary = kept(f"{FOLDER}/{name}")
+        minutes = (f"{summary[name] / 60:.0f}" for name in ("seconds", "cpu_seconds"))
+        times, digest = "{} minutes, {} of CPU".format(*minutes), summary["digest"][:12]
+        yield f"`{summary['command']}`, commit {summary['commit']}, {times}, digest {digest}:"
+        yield ""
+        for environment, board in boards(f"{FOLDER}/{name}").items():
+            yield f"**{environment}**"
+            yield ""
+            metrics = list(next(iter(board["methods"].values()))["metrics"])
+            yield from method_table(board, metrics, with_interval, gaps=True)
+            yield ""
+    if not found:
+        yield "Not run yet."
+
+
+SIGNS = ("F1 overall", "F1 positive", "F1 negative")
+TABLES: Mapping[str, Table] = {
+    "lab-studies": _studies,
+    "lab-deepshap": _shown("deepshap", (*SIGNS, "sign agreement"), ("non-uniform, unseen", "non-uniform")),
+    "lab-lime": _shown("lime", ("F1 overall", "F1 positive", "precision positive", "recall positive")),
+    "lab-baselines": _shown("baselines", ("F1 overall", "F1 positive", "precision overall", "recall overall")),
+    "lab-positive": _shown(
+        "positive_only",
+        (
+            "F1 positive, smooth 5",
+            "F1 positive, smooth 1.43",
+            "F1 positive",
+            "precision positive, smooth 5",
+            "precision positive",
+            "recall positive",
+            "recall overall",
+        ),
+    ),
+    "lab-unseen": _shown("metrics_unseen", ("F1 positive", "insertion", "deletion", "Sensitivity-N")),
+    "lab-agreement": _where_kept(
+        "metrics_unseen",
+        partial(_agreement, "metrics_unseen", {name: CORRELATIONS[name] for name in list(CORRELATIONS)[:2]}),
+    ),
+    "lab-table-4": _where_kept("modulo", _table_4),
+    "lab-modulo": _shown("modulo", ("F1", "precision", "recall")),
+    "lab-table-3": _where_kept("modulo", partial(_agreement, "modulo", {"table 3": CORRELATIONS["table 3"]})),
+    "lab-count": _shown("count", ("F1", "precision", "recall", "insertion", "deletion", "Sensitivity-N")),
+    "lab-objects": _where_kept("two_objects", _objects),
+    "lab-large": _large,
+    "lab-curves": _curves,
+    "lab-claims": claims,
+}

@@ -1,0 +1,282 @@
+"""The number that decides each claim of AttributionLab, A01 to A19; nothing is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise, product
+
+from experiments.reading import Difference, Values, boards, cell, gap_text, per_seed, with_interval
+from pages import Json, head, is_kept, kept, piped
+
+Row = tuple[str, str, str]  # claim and record, column, number
+UNSEEN, SEEN = "colour count, unseen-data effect", "colour count"
+MODULO = "pixel modulo, label not 0"
+ACCUMULATORS = ("non-uniform", "uniform")
+METRICS = ("insertion", "deletion", "Sensitivity-N")
+
+
+def claims() -> Iterator[str]:
+    yield from head("claim", "study", "column", "number")
+    for ids, study, rows in CLAIMS:
+        if is_kept(f"attributionlab/{study}"):
+            yield from (piped(claim, study, column, number) for claim, column, number in rows())
+        else:
+            yield piped(ids, study, "", "not run")
+
+
+def _boards(study: str) -> dict[str, Json]:
+    return boards(f"attributionlab/{study}")
+
+
+def _passes(board: Json, method: str, metric: str, floors: Sequence[float] = (0.5,)) -> str:
+    """Value, interval, and in how many seeds the value reaches a floor."""
+    values = [value for value in per_seed(board, method, metric) if value is not None]
+    reached = (f">= {floor} in {sum(value >= floor for value in values)} of {len(values)}" for floor in floors)
+    return f"{with_interval(cell(board, method, metric))}, {', '.join(reached)} seeds"
+
+
+def _minus(board: Json, method: str, left: str, right: str) -> str:
+    """One metric minus another."""
+    return str(Difference.of(per_seed(board, method, left), per_seed(board, method, right)))
+
+
+def _methods_differ(board: Json, left: str, right: str, metric: str) -> str:
+    return str(Difference.of(per_seed(board, left, metric), per_seed(board, right, metric)))
+
+
+def _exact() -> Iterator[Row]:
+    found = kept("attributionlab/exact")
+    size = found["size"]
+    command = "`assay show pixel_modulo`, test_the_modulo_network_has_the_published_size"
+    yield "A01", command, f"{size['layers']} layers, {size['parameters']:,} parameters"
+    for name, counts in found["right"].items():
+        said = f"right on {counts['right']:,} of {found['images']:,}, equal to its program on {counts['equal']:,}"
+        yield f"A02 {name}", "network against labels and program, side 224", said
+    column = f"{found['taken_apart']} images of side {found['side']}, each true pixel"
+    for name, pixels in found["pixels"].items():
+        yield f"A03 {name}", column, f"{pixels['changed']:,} of {pixels['pixels']:,} change the output"
+    for name, pixels in found["pixels"].items():
+        yield f"A04 record 1, {name}", column, f"{pixels['by_one']:,} of {pixels['pixels']:,} by exactly 1"
+    for name, pixels in found["pixels"].items():
+        if "spread" in pixels:
+            spread, ratios = pixels["spread"], pixels["ratios"]
+            middle = (ratios[len(ratios) // 2 - 1] + ratios[len(ratios) // 2]) / 2
+            yield f"A04 record 2, {name}", column, f"changes of the probability within a colour differ by {spread:g}"
+            said = f"{ratios[0]:.1f} to {ratios[-1]:,.0f}, median {middle:.1f}; 1 in {ratios.count(1.0)} images"
+            yield f"A04 record 3, {name}", f"{column}: largest change of a losing colour over the smallest", said
+
+
+def _a05() -> Iterator[Row]:
+    board = _boards("deepshap")["non-uniform, unseen"]
+    hooks = {"every ReLU hooked": "", "detector un-hooked": ", detector un-hooked"}
+    for truth, (hooked, suffix) in product(("overall", "positive", "negative"), hooks.items()):
+        for rule in ("Captum's softmax", "adding up"):
+            number = _passes(board, f"DeepSHAP, {rule}{suffix}", f"F1 {truth}")
+            yield f"A05 {truth}, {hooked}", f"F1 {truth}, {rule}", number
+
+
+def _a06() -> Iterator[Row]:
+    board = _boards("lime")[UNSEEN]
+    readings = (("overall", ""), ("positive", ""), ("overall", ", positive only"))
+    for segmenter, (truth, sign) in product(("felzenszwalb", "quickshift", "oracle segments"), readings):
+        sizes = ("", ", scaled") if segmenter != "oracle segments" else ("",)
+        for size, fill in product(sizes, ("", ", true fill")):
+            method = f"{segmenter}{size}{sign}{fill}"
+            record = f"A06 {segmenter}, {truth} F1, {'positive-only' if sign else 'signed'}"
+            yield record, f"F1 {truth}, {method}", _passes(board, method, f"F1 {truth}", (0.5, 0.6))
+    yield "A06 SAM", "", "not testable here: needs weights of Segment Anything (see the study file)"
+
+
+def _baseline_pair(claim: str, plain: str, kinds: Sequence[str]) -> Iterator[Row]:
+    board = _boards("baselines")[UNSEEN]
+    for kind, truth in product(kinds, ("overall", "positive")):
+        record = f"{claim} {truth}{kind}"
+        for method in (f"{plain}{kind}", f"{plain}*{kind}"):
+            gap = gap_text(board, method)
+            number = _passes(board, method, f"F1 {truth}")
+            yield record, f"F1 {truth}, {method}", f"{number}; completeness gap {gap}" if gap else number
+        for metric in (f"F1 {truth}", f"precision {truth}"):
+            number = _methods_differ(board, f"{plain}*{kind}", f"{plain}{kind}", metric)
+            yield record, f"{metric}, {plain}*{kind} minus {plain}{kind}", number
+
+
+def _a07_a08() -> Iterator[Row]:
+    yield from _baseline_pair("A07", "IG", (", 50 steps", ", exact"))
+    yield from _baseline_pair("A08", "Occlusion", ("",))
+
+
+def _a09() -> Iterator[Row]:
+    board = _boards("positive_only")[UNSEEN]
+    for method, smooth in product(("GradCAM", "IBA", "ExPerturb"), ("5", "1.43")):
+        metric = f"F1 positive, smooth {smooth}"
+        yield f"A09 {method} passes", metric, _passes(board, method, metric)
+    for smooth, other in product(("5", "1.43"), ("GradCAM", "IBA")):
+        metric = f"precision positive, smooth {smooth}"
+        number = _methods_differ(board, other, "ExPerturb", metric)
+        yield "A09 ExPerturb has the lowest precision", f"{metric}, {other} minus ExPerturb", number
+    for smooth, other in product(("5", "1.43"), ("GradCAM", "ExPerturb")):
+        metric = f"F1 positive, smooth {smooth}"
+        number = _methods_differ(board, "IBA", other, metric)
+        yield "A09 IBA is the most faithful", f"{metric}, IBA minus {other}", number
+
+
+def _correlations() -> Mapping[tuple[str, str, str, str], Values]:
+    """Spearman's correlations by seed: of environment, truth, baseline and metric."""
+    return {
+        (row["environment"], row["truth"], "true" if "IG*" in row["methods"] else "black", row["metric"]): row[
+            "per_seed"
+        ]
+        for row in kept("attributionlab/metrics_unseen")["agreement"]
+    }
+
+
+def _a10() -> Iterator[Row]:
+    found = _correlations()
+    choices = product(ACCUMULATORS, ("F1 positive", "F1 overall"), ("black", "true"), METRICS)
+    for accumulator, truth, baseline, metric in choices:
+        seen, unseen = (found[f"{accumulator}, {kind}", truth, baseline, metric] for kind in ("seen only", "unseen"))
+        difference = Difference.of(seen, unseen)
+        record = f"A10 {metric}, {accumulator}, {truth}"
+        column = f"agreement with {truth}, {baseline} baselines: seen only minus unseen"
+        yield record, column, f"{difference}, in {difference.bootstraps:.0%} of bootstraps"
+
+
+def _a10b() -> Iterator[Row]:
+    found = _correlations()
+    for truth, baseline, metric in product(("F1 positive", "F1 overall"), ("black", "true"), METRICS):
+        uniform, other = (
+            found[f"{accumulator}, unseen", truth, baseline, metric] for accumulator in ACCUMULATORS[::-1]
+        )
+        column = f"agreement with {truth}, {baseline} baselines: uniform minus non-uniform, both unseen"
+        yield f"A10b {metric}, {truth}", column, str(Difference.of(uniform, other))
+
+
+def _a11() -> Iterator[Row]:
+    board = _boards("deepshap")["non-uniform, unseen"]
+    for rule, hooks in product(("Captum's softmax", "adding up"), ("", ", detector un-hooked")):
+        method = f"DeepSHAP, {rule}{hooks}"
+        values = [value for value in per_seed(board, method, "Sensitivity-N") if value is not None]
+        negative = f"< 0 in {sum(value < 0 for value in values)} of {len(values)} seeds"
+        yield (
+            f"A11 {rule}{hooks}",
+            "Sensitivity-N",
+            f"{with_interval(cell(board, method, 'Sensitivity-N'))}, {negative}",
+        )
+
+
+def _a12() -> Iterator[Row]:
+    for environment, board in _boards("modulo").items():
+        for method in ("LRP", "DeepSHAP", "IG", "exact IG"):
+            record = f"A12 {method}, {environment}"
+            parts = (f"{metric} {cell(board, method, metric)['value']:.6f}" for metric in ("precision", "recall"))
+            yield record, "precision, recall", ", ".join(parts)
+            for order in ("by size", "signed"):
+                yield (
+                    f"{record}, {order}",
+                    f"insertion, deletion, {order}: distance from the best area",
+                    _short_of_best(board, method, order),
+                )
+
+
+def _short_of_best(board: Json, method: str, order: str) -> str:
+    """The largest distance over seeds. Where a share s of the pixels is true, the best areas are 1 - s/2 and s/2; the
+    precision of a constant map is s."""
+    shares = per_seed(board, "Constant", "precision")
+    insertion, deletion = (per_seed(board, method, f"{metric}, {order}") for metric in ("insertion", "deletion"))
+    short = [abs(1 - share / 2 - value) for share, value in zip(shares, insertion, strict=True)]
+    over = [abs(value - share / 2) for share, value in zip(shares, deletion, strict=True)]
+    return f"at most {max(short):.6f}, {max(over):.6f} in {len(shares)} seeds"
+
+
+def _a13() -> Iterator[Row]:
+    for row in kept("attributionlab/modulo")["agreement"]:
+        if "Random" in row["methods"] and row["environment"] != "non-uniform, label 0":
+            values = [value for value in row["per_seed"] if value is not None]
+            high = f">= .9 in {sum(value >= 0.9 for value in values)} of {len(values)} seeds"
+            number = f"{with_interval(row)}, {high}; of the means {row.get('of_means', float('nan')):.3f}"
+            yield f"A13 {row['metric']}, {row['environment']}", f"agreement of {row['metric']} with F1", number
+
+
+GROUPS = (
+    ("LRP", "DeepSHAP", "IG"),
+    ("GradCAM", "GuidedBP", "Occlusion"),
+    ("IBA", "ExPerturb"),
+    ("Random", "Constant"),
+)
+
+
+def _a14() -> Iterator[Row]:
+    """The worst method of a group minus the best of the next, seed by seed."""
+    board = _boards("modulo")["non-uniform, label not 0"]
+    for order, metric in product(("by size", "signed"), ("insertion", "deletion")):
+        sign = 1 if metric == "insertion" else -1
+        scores = {
+            method: [sign * value for value in per_seed(board, method, f"{metric}, {order}")]
+            for group in GROUPS
+            for method in group
+        }
+        for upper, lower in pairwise(GROUPS):
+            worst = [min(values) for values in zip(*(scores[method] for method in upper), strict=True)]
+            best = [max(values) for values in zip(*(scores[method] for method in lower), strict=True)]
+            column = f"{metric}, {order}: worst of {', '.join(upper)} against best of {', '.join(lower)}"
+            yield f"A14 {metric}, {order}", column, str(Difference.of(worst, best))
+
+
+def _a15() -> Iterator[Row]:
+    found = _boards("positive_only")
+    for colours, method in product((UNSEEN, SEEN), ("IBA", "IBA, 100 steps")):
+        values = [per_seed(found[name], method, "precision positive") for name in (colours, MODULO)]
+        column = f"precision positive, {method}: {colours} minus {MODULO}"
+        yield "A15", column, str(Difference.of(*values))
+
+
+def _a16() -> Iterator[Row]:
+    for network, board in _boards("two_objects").items():
+        method = next(iter(board["methods"]))
+        share = cell(board, method, "ignores the centre")
+        count = len(share["per_seed"])
+        ignoring = round(share["value"] * count)
+        yield f"A16 {network}", "ignores the centre", f"{ignoring} of {count} trainings, share {with_interval(share)}"
+
+
+def _a17() -> Iterator[Row]:
+    for environment, board in _boards("positive_only").items():
+        for method, smooth in product(("GradCAM", "IBA"), ("5", "1.43")):
+            if method in board["methods"]:
+                left = f"precision positive, smooth {smooth}"
+                number = _minus(board, method, left, "precision positive")
+                yield f"A17 {method}, {environment}", f"{left} minus plain", number
+
+
+def _a18() -> Iterator[Row]:
+    for environment, board in _boards("modulo").items():
+        values = (f"{metric} {with_interval(cell(board, 'GuidedBP', metric))}" for metric in ("recall", "precision"))
+        yield f"A18 {environment}", "recall, precision of GuidedBP", "; ".join(values)
+
+
+def _a19() -> Iterator[Row]:
+    for environment in (UNSEEN, SEEN):
+        board = _boards("positive_only")[environment]
+        for method in ("GradCAM", "GuidedBP", "LRP", "IBA", "ExPerturb", "LIME, positive only"):
+            number = _minus(board, method, "recall positive", "recall overall")
+            yield f"A19 {method}, {environment}", "recall positive minus recall overall", number
+
+
+CLAIMS: Sequence[tuple[str, str, Callable[[], Iterator[Row]]]] = (
+    ("A01, A02, A03, A04", "exact", _exact),
+    ("A05", "deepshap", _a05),
+    ("A06", "lime", _a06),
+    ("A07, A08", "baselines", _a07_a08),
+    ("A09", "positive_only", _a09),
+    ("A10", "metrics_unseen", _a10),
+    ("A10b", "metrics_unseen", _a10b),
+    ("A11", "deepshap", _a11),
+    ("A12", "modulo", _a12),
+    ("A13", "modulo", _a13),
+    ("A14", "modulo", _a14),
+    ("A15", "positive_only", _a15),
+    ("A16", "two_objects", _a16),
+    ("A17", "positive_only", _a17),
+    ("A18", "modulo", _a18),
+    ("A19", "positive_only", _a19),
+)

@@ -1,0 +1,105 @@
+"""Runs studies, or completes them, and keeps small summaries of their results."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import assay
+from assay.core.records import digest
+from assay.store.store import Store
+
+from pages import ROOT, Json, answer, keep
+
+CELL = ("status", "reason", "value", "low", "high", "deviation", "per_seed", "ceiling")
+AGREEMENT = ("environment", "truth", "metric", "value", "low", "high", "per_seed", "of_means", "methods")
+BENCH = ("task", "problem", "who", "figure", "ratio", "repeats", "note")
+
+
+def keep_run(name: str, store: str) -> None:
+    """Run a study, or complete it, and keep what the page needs of its result."""
+    told = answer("run", name, "--store", store)
+    folder = ROOT / store
+    opened = Store.open(folder, create=False)
+    summary = {
+        "command": f"assay run {name}",
+        "commit": _commit(),
+        "seconds": round(sum(map(_seconds, (folder / "logs").iterdir()))),
+        "cpu_seconds": round(sum(record.cost.get("cpu", 0.0) for record in opened.records())),
+        "digest": digest(opened.dump()),  # of keys, statuses, values and arrays; not of times and hosts
+    }
+    keep(name, {**summary, **_shortened(told, comparisons=name.startswith("agop/"))})
+
+
+def keep_serving() -> None:
+    keep("serving", [{name: row[name] for name in BENCH} for row in answer("bench", "serving")], indent=1)
+
+
+def keep_exact() -> None:
+    from experiments.exact import measure  # imports torch
+
+    keep("attributionlab/exact", measure(), indent=1)
+
+
+def _seconds(log: Path) -> float:
+    """How long a run took: its log is named after its beginning and was written last at its end."""
+    began = datetime.strptime(log.name.partition("-")[0], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+    return log.stat().st_mtime - began.timestamp()
+
+
+def _commit() -> str:
+    """Of the code that ran."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, cwd=assay.__path__[0], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
+
+
+def _shortened(told: Json, comparisons: bool) -> Json:
+    """Six digits; of a sweep its curves, which hold all that its boards do."""
+    if told["sweep"]:
+        return {"sweep": _rounded(told["sweep"])}
+    short = {"boards": [_board(board, comparisons) for board in told["boards"]]}
+    if told["agreement"]:
+        short["agreement"] = [_rounded(_picked(row, AGREEMENT)) for row in told["agreement"]]
+    if told["faithfulness"]:
+        short["faithfulness"] = {metric: list(map(_verdict, tests)) for metric, tests in told["faithfulness"].items()}
+    return short
+
+
+def _board(board: Json, comparisons: bool) -> Json:
+    methods = {
+        line["method"]: {
+            "gap": _rounded(line["gap"]),
+            "notes": line["notes"],
+            "metrics": {metric: _rounded(_picked(cell, CELL)) for metric, cell in line["metrics"].items()},
+        }
+        for line in board["methods"]
+    }
+    compared = {metric: _comparison(found) for metric, found in board["comparisons"].items()} if comparisons else {}
+    return {"environment": board["environment"], "methods": methods, **({"comparisons": compared} if compared else {})}
+
+
+def _comparison(found: Json) -> Json:
+    names = ("left", "right", "difference", "p_holm")
+    separated = [_rounded(_picked(pair, names)) for pair in found["pairs"] if pair["separated"]]
+    return {"groups": found["groups"], "pairs": len(found["pairs"]), "separated": separated}
+
+
+def _verdict(found: Json) -> Json:
+    """The outcome of a test, and in each environment where the value lies."""
+    lies = {check["environment"]: check["outcome"] for check in found["checks"]}
+    return {**_picked(found, ("method", "gamma", "outcome")), "lies": lies}
+
+
+def _picked(mapping: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: mapping[name] for name in names if mapping.get(name) not in (None, "")}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _rounded(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(item) for item in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value

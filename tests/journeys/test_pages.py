@@ -1,0 +1,28 @@
+"""The tables of README and of docs/experiments.md are those of the kept results."""
+
+from __future__ import annotations
+
+import re
+from types import ModuleType
+
+import make_experiments
+import make_readme
+import pytest
+
+PAGES = [make_readme, make_experiments]
+
+
+@pytest.mark.parametrize("made", PAGES)
+def test_every_table_is_made_from_what_is_kept(made: ModuleType) -> None:
+    text = made.PAGE.read_text(encoding="utf-8")
+    assert made.written(text) == text, f"python docs/{made.__name__}.py"
+
+
+@pytest.mark.parametrize("made", PAGES)
+def test_a_changed_number_is_noticed(made: ModuleType) -> None:
+    text = made.PAGE.read_text(encoding="utf-8")
+    for name in made.TABLES:
+        block = text.partition(f"<!-- {name} -->")[2].partition("<!-- end -->")[0]
+        if number := re.search(r"0\.\d\d\d", block):
+            forged = text.replace(block, block.replace(number[0], "7.777", 1))
+            assert made.written(forged) == text != forged
