@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import shutil
 import struct
 import zipfile
 import zlib
@@ -179,6 +181,41 @@ def systems(folder: Path) -> Iterator[Case]:
         yield Case(f"report --figures {output[:20]}", ("report", "good", "--figures", output), "")
     for output in ("a_folder.csv", "/proc/nowhere/out.csv", "x" * 300 + ".md", "a_file/out.parquet"):
         yield Case(f"export -o {output[:20]}", ("export", "good", "-o", output), "")
+
+
+def unreadable(folder: Path) -> Iterator[Case]:
+    """Files that are there and whose bytes the system refuses, also to the superuser."""
+    for name in ("unreadable.toml", "unreadable.npz", "unreadable.pt", "unreadable.safetensors"):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to("/proc/self/mem")
+    for command in ("run", "show"):
+        yield Case(f"{command}: unreadable", (command, "unreadable.toml"), "cannot read")
+    yield Case("evaluate: unreadable", ("evaluate", "--model", MODEL, "--data", "unreadable.npz"), "cannot read")
+    for name in ("unreadable.pt", "unreadable.safetensors"):
+        yield weights_case(name, "")
+    store = folder / "unreadable"
+    (store / "logs").mkdir(parents=True, exist_ok=True)
+    (store / "store.json").write_text((folder / "good" / "store.json").read_text())
+    (store / "logs" / "r1.jsonl").unlink(missing_ok=True)
+    (store / "logs" / "r1.jsonl").symlink_to("/proc/self/mem")
+    yield Case("report: unreadable log", ("report", "unreadable"), "r1.jsonl")
+    yield Case("run: unreadable log", ("run", "study.toml", "--workers", "0", "--store", "unreadable"), "r1.jsonl")
+
+
+def stores(folder: Path) -> Iterator[Case]:
+    """Stores with something else where a file belongs, which would keep a reader waiting or nested too deep."""
+    for name, part in (("store.json", "store.json"), ("log", "logs/r1.jsonl"), ("array", "")):
+        store = folder / f"pipe-{name}"
+        shutil.rmtree(store, ignore_errors=True)
+        shutil.copytree(folder / "good", store)
+        path = store / part if part else next((store / "arrays").glob("*/*"))
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+        for command in (("report",), ("store", "verify"), ("run", "study.toml", "--workers", "0", "--store")):
+            yield Case(f"{' '.join(command)} {store.name}", (*command, store.name), "ot a regular file")
+    (folder / "deep").mkdir(exist_ok=True)
+    (folder / "deep" / "store.json").write_text("[" * 100_000)
+    yield Case("report: deep", ("report", "deep"), "does not describe a store")
 
 
 def npy_header(shape: tuple[int, ...]) -> bytes:

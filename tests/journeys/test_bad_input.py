@@ -26,6 +26,8 @@ GROUPS = {
     "weights": bad_inputs.weights,
     "specs": lambda folder: bad_inputs.specs(),
     "systems": bad_inputs.systems,
+    "unreadable": bad_inputs.unreadable,
+    "stores": bad_inputs.stores,
 }
 
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -11,16 +12,36 @@ from assay.report.page import page
 from assay.store.store import Store
 
 LOUD = """
+import ctypes
 import os
+import sys
 import torch
 
-def loud(model, inputs, targets):
+print("look at me {")
+
+def shout():
     print("look at me {")
+    print("and at me {", file=sys.__stdout__)
     os.system("echo and at me {")
+    ctypes.CDLL(None).puts(b"and at me {")
+
+def loud(model, inputs, targets):
+    shout()
     return torch.ones_like(inputs)
 
+class Net(torch.nn.Linear):
+    def forward(self, x):
+        shout()
+        return super().forward(x)
+
+def net():
+    net = Net(6, 3)
+    torch.nn.init.eye_(net.weight)
+    torch.nn.init.zeros_(net.bias)
+    return net
+
 def cursed(model, inputs, targets):
-    raise ValueError("\\x1b[2J\\udcff" + "long " * 1_000_000)
+    raise ValueError("\\x1b[2J\\udcff" + "long " * 6_000_000)
 """
 STUDY = """
 samples = 2
@@ -49,6 +70,23 @@ def test_json_is_json_whatever_components_print(folder, workers):
     done = assay(folder, "run", "study.toml", "--store", "s", "--workers", workers, "--json")
     assert done.returncode == 1, done.stderr  # one of the methods failed
     assert json.loads(done.stdout)["failed"] == 1
+    assert "look at me" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "study.toml", "--dry-run"),
+        ("show", "loud:loud"),
+        ("check", "loud:loud"),
+        ("evaluate", "--model", "loud:net", "--data", "rows.npy", "-m", "gradient", "-s", "deletion", "--workers", "0"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_so_is_that_of_the_other_commands_that_load_components(folder, arguments):
+    np.save(folder / "rows.npy", np.linspace(0, 1, 12, dtype=np.float32).reshape(2, 6))
+    done = assay(folder, *arguments, "--json")
+    assert json.loads(done.stdout)
     assert "look at me" in done.stderr
 
 

@@ -10,6 +10,7 @@ import typer
 from assay.catalogue.registry import KINDS, resolve
 from assay.cli.kind_of import kind_of
 from assay.cli.options import Json
+from assay.cli.prints import prints_on_stderr
 from assay.core.errors import AssayError, SpecError, suggest
 from assay.core.spec import Spec
 
@@ -39,22 +40,24 @@ def check(
 ) -> None:
     """Put a method, a metric or an environment through the contract suite; exit code 1 when it has a fault."""
     from rich.console import Console
+    from rich.markup import escape
 
     from assay.check.certificate import certificate
     from assay.check.target import check as run_contracts
 
-    spec = Spec.parse(target)
-    component_kind = _kind(spec, kind)
-    spec = resolve(component_kind, spec) if spec.params else spec
-    promises = _promises(
-        component_kind, higher=higher, ideal=ideal, best=best or None, invariant=invariant, literal=literal
-    )
-    _check_contract_names(component_kind, skip or [])
     verdicts: list[Verdict] = []
-    with Console(stderr=True).status(f"checking {target}") as status:
-        for verdict in run_contracts(component_kind, spec, promises, skip or ()):
-            verdicts.append(verdict)
-            status.update(f"checking {target}: {len(verdicts)} done")
+    with prints_on_stderr():
+        spec = Spec.parse(target)
+        component_kind = _kind(spec, kind)
+        spec = resolve(component_kind, spec) if spec.params else spec
+        promises = _promises(
+            component_kind, higher=higher, ideal=ideal, best=best or None, invariant=invariant, literal=literal
+        )
+        _check_contract_names(component_kind, skip or [])
+        with Console(stderr=True).status(f"checking {escape(target)}") as status:
+            for verdict in run_contracts(component_kind, spec, promises, skip or ()):
+                verdicts.append(verdict)
+                status.update(f"checking {escape(target)}: {len(verdicts)} done")
     if as_json:
         typer.echo(json.dumps(certificate(target, component_kind, verdicts), indent=2))
     else:

@@ -10,6 +10,7 @@ import typer
 
 from assay.artifacts.artifact import default_block_size
 from assay.cli.options import RunOptions, seed_list, with_run_options
+from assay.cli.prints import prints_on_stderr
 from assay.core.spec import Spec
 from assay.study.file import read
 from assay.study.study import METHODS, METRICS, Study
@@ -54,9 +55,10 @@ def evaluate(
     files = {"data": str(data), "weights": str(weights or "")}
     question = {"readout": readout, "target": target, "baseline": checked_baseline(_number(baseline))}
     environment_spec = Spec.of("own", model=model, **files, outputs=outputs, **question, dtype=options.dtype)
-    environment = component_and_name("environments", str(environment_spec))[0]
-    kind = environment.setting(0, {}).kind  # raises errors in the model or data before anything runs
-    study = _study(environment_spec, kind, environment.rows, method, metric).narrowed(limit, seed_list(seeds))
+    with prints_on_stderr():
+        environment = component_and_name("environments", str(environment_spec))[0]
+        kind = environment.setting(0, {}).kind  # raises errors in the model or data before anything runs
+        study = _study(environment_spec, kind, environment.rows, method, metric).narrowed(limit, seed_list(seeds))
     execute_or_forecast(study, store, options, resources)
 
 

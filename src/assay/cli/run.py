@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.options import RunOptions, Scale, seed_list, with_run_options
+from assay.cli.prints import prints_on_stderr
 from assay.core.machine import Resources
 from assay.core.records import Record
 from assay.study.shipped import find
@@ -35,7 +33,8 @@ def run(
     options: RunOptions = RunOptions(),
 ) -> None:
     """Run a study. Running it again resumes: nothing that is complete is computed twice."""
-    narrowed = find(study).at(scale).narrowed(limit, seed_list(seeds))
+    with prints_on_stderr():  # components are imported
+        narrowed = find(study).at(scale).narrowed(limit, seed_list(seeds))
     execute_or_forecast(narrowed, store or Path("runs") / narrowed.name, options, options.resources())
 
 
@@ -57,7 +56,7 @@ def execute(study: Study, root: Path, resources: Resources, as_json: bool) -> tu
     from assay.report.runs import run_named, studies
     from assay.store.store import Store
 
-    with progress(root, resources, quiet=as_json) as watch, _prints_on_stderr():
+    with progress(root, resources, quiet=as_json) as watch, prints_on_stderr():
         finished = run_study(study, root, resources, watch)
     store = Store.open(root, create=False)
     run_result = result(store, run_named(store, finished.run))  # the latest run by the clock may be another process's
@@ -81,20 +80,6 @@ def execute(study: Study, root: Path, resources: Resources, as_json: bool) -> tu
     return run_result.run, 1 if run_result.failed() or refuted or nothing_scored else 0
 
 
-@contextmanager
-def _prints_on_stderr() -> Iterator[None]:
-    """Standard output is for the result: what components print goes to standard error, also from C and children."""
-    sys.stdout.flush()
-    saved = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        with redirect_stdout(sys.stderr):
-            yield
-    finally:
-        os.dup2(saved, 1)
-        os.close(saved)
-
-
 def forecast(study: Study, root: Path, resources: Resources, as_json: bool) -> None:
     """Print what a run would compute, and its time."""
     from assay.execute.forecast import forecast as estimate
@@ -104,7 +89,7 @@ def forecast(study: Study, root: Path, resources: Resources, as_json: bool) -> N
         limits = f"at most {TOTAL + LONGEST:.0f} s, {LONGEST:.0f} s for one"
         typer.echo(f"Measuring the time of {count} kinds of work that the store has no times of: {limits}.", err=True)
 
-    with _prints_on_stderr():
+    with prints_on_stderr():
         prediction = estimate(study, root, resources, announce)
     if as_json:
         typer.echo(json.dumps(prediction.to_json(), indent=2))

@@ -12,6 +12,7 @@ from assay.catalogue.cards import REQUIRED, Card, fact_text
 from assay.catalogue.registry import card, expand_alias, resolve
 from assay.cli.kind_of import kind_of
 from assay.cli.options import Json, Scale
+from assay.cli.prints import prints_on_stderr
 from assay.cli.show_study import named_study, show_study
 from assay.core.errors import AssayError, SpecError
 from assay.core.spec import Spec
@@ -30,8 +31,9 @@ def show(
         if study := named_study(name):
             show_study(study.at(scale), as_json)
             return
-    component_card, spec = _find(Spec.parse(name))
-    network = _audit(spec, seed) if component_card.kind == "environments" else None
+    with prints_on_stderr():
+        component_card, spec = _find(Spec.parse(name))
+        network = _audit(spec, seed) if component_card.kind == "environments" else None
     if as_json:
         typer.echo(json.dumps({**component_card.to_json(), "spec": str(spec), "network": network}, indent=2))
     else:

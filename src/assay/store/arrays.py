@@ -24,7 +24,7 @@ from safetensors.numpy import save as serialize
 
 from assay.core.errors import StoreError
 from assay.store.fault_points import fault_point
-from assay.store.files import remove_waste, set_aside, write_atomically
+from assay.store.files import open_file, read_file, remove_waste, set_aside, write_atomically
 
 Array = NDArray[Any]
 
@@ -63,7 +63,7 @@ class Arrays:
         """The encoded arrays of a digest. The content is hashed; a damaged file is renamed (``set_aside``)."""
         path = self.path(digest)
         try:
-            data = path.read_bytes()
+            data = read_file(path)
         except FileNotFoundError:
             raise StoreError(self._missing(digest)) from None
         if hashlib.sha256(data).hexdigest() != digest:
@@ -93,7 +93,7 @@ class Arrays:
     def verify(self, digest: str) -> bool:
         """Whether the file exists and its content matches the digest."""
         try:
-            with self.path(digest).open("rb") as file:
+            with open_file(self.path(digest)) as file:
                 return hashlib.file_digest(file, "sha256").hexdigest() == digest
         except FileNotFoundError:
             return False

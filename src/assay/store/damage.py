@@ -7,7 +7,6 @@ is built again. Whatever is lost is computed by the next run that needs it.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -17,7 +16,7 @@ from typing import Literal
 
 from assay.core.records import canonical
 from assay.store.arrays import Arrays
-from assay.store.files import Step, no_step, set_aside, write_atomically
+from assay.store.files import Step, no_step, read_json, set_aside, write_atomically
 from assay.store.index import delete_index
 from assay.store.index_rows import check, is_current, make_tables, refresh, row_checksum, text
 from assay.store.log import logs, problems
@@ -65,7 +64,7 @@ def repair(root: Path, damage: Iterable[Damage]) -> None:
 def known_lines(root: Path) -> dict[str, list[int]]:
     """Where damaged lines start that ``repair`` has seen, by log. They stay in their logs and are skipped."""
     try:
-        known = json.loads((root / KNOWN).read_bytes())
+        known = read_json(root / KNOWN)
         return {str(log): [int(start) for start in starts] for log, starts in known.items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}

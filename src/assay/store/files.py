@@ -1,13 +1,17 @@
-"""Writing files atomically, and renaming damaged ones."""
+"""Writing files atomically, renaming damaged ones, and reading those that a stranger may have made."""
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import secrets
+import stat
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from assay.store.fault_points import fault_point
 
@@ -70,6 +74,27 @@ def _create(path: str) -> int:
     except FileNotFoundError:  # checking for the folder each time would cost as much as writing the file
         os.makedirs(os.path.dirname(path), exist_ok=True)
         return os.open(path, flags, 0o666)
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open a file for reading. A pipe or device is an OSError: reading it might never end."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
+    return path.open("rb")
+
+
+def read_file(path: Path) -> bytes:
+    """The content of a file; see ``open_file``."""
+    with open_file(path) as file:
+        return file.read()
+
+
+def read_json(path: Path) -> Any:
+    """The value in a JSON file; ValueError if there is none."""
+    try:
+        return json.loads(read_file(path))
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply") from None
 
 
 def set_aside(path: Path) -> None:

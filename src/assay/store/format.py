@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from assay.core.errors import StoreError
 from assay.core.records import canonical
-from assay.store.files import is_partial, write_atomically
+from assay.store.files import is_partial, read_json, write_atomically
 
 FORMAT = 2  # in format 1, some runs list other things than reports read, and none says that it is running
 NAME = "store.json"
@@ -45,7 +44,7 @@ def _check_version(root: Path) -> None:
 
 def _read_version(path: Path) -> int | None:
     try:
-        version = json.loads(path.read_bytes())["format"]
+        version = read_json(path)["format"]
     except (ValueError, TypeError, KeyError):
         return None
     return version if type(version) is int and version >= 1 else None

@@ -22,7 +22,7 @@ from typing import NamedTuple, get_args
 from assay.core.errors import StoreError
 from assay.core.records import Record, Status, canonical
 from assay.store.fault_points import fault_point
-from assay.store.files import sync_folder
+from assay.store.files import open_file, sync_folder
 
 _SYNC_EVERY = 1.0  # seconds; forcing each line to disk would take longer than computing many blocks
 
@@ -152,7 +152,7 @@ def _is_key(key: object) -> bool:
 
 def lines(path: Path, offset: int = 0) -> Iterator[Line]:
     """The complete lines from ``offset``, which is the start of a line."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         file.seek(offset)
         for raw in file:
             if not raw.endswith(b"\n"):
@@ -163,7 +163,7 @@ def lines(path: Path, offset: int = 0) -> Iterator[Line]:
 
 def starts_line(path: Path, offset: int) -> bool:
     """Whether a line starts at ``offset``, or will."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         file.seek(max(0, offset - 1))
         return offset == 0 or file.read(1) == b"\n"
 

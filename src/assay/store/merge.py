@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.core.errors import StoreError
 from assay.store.arrays import Arrays
-from assay.store.files import Step, no_step, write_atomically
+from assay.store.files import Step, no_step, read_file, write_atomically
 from assay.store.log import logs
 
 
@@ -37,8 +37,8 @@ def longer_logs(source: Path, target: Path) -> dict[Path, bytes]:
 
 
 def _longer_content(source: Path, target: Path) -> bytes | None:
-    source_log = source.read_bytes()
-    target_log = target.read_bytes() if target.exists() else b""
+    source_log = read_file(source)
+    target_log = read_file(target) if target.exists() else b""
     if not (source_log.startswith(target_log) or target_log.startswith(source_log)):
         raise StoreError(
             f"{source} and {target} are the log of the same run but differ: one is damaged. "

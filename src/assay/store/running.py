@@ -8,7 +8,6 @@ was only stopped for a while writes its file again.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import time
@@ -21,7 +20,7 @@ from pathlib import Path
 import psutil
 
 from assay.core.records import canonical, printable
-from assay.store.files import Step, no_step, write_atomically
+from assay.store.files import Step, no_step, read_json, write_atomically
 
 BEAT = 1.0  # seconds between two writes of a run's file
 SILENCE = 60.0  # seconds without a change after which a run is dead; network file systems show changes late
@@ -120,7 +119,7 @@ class RunningRuns:
         for name in names:
             if name.endswith(_SUFFIX) and name != self.own + _SUFFIX:
                 with suppress(OSError, ValueError, TypeError):  # removed meanwhile, or no such file
-                    yield _parsed(name.removesuffix(_SUFFIX), json.loads((self.folder / name).read_bytes()))
+                    yield _parsed(name.removesuffix(_SUFFIX), read_json(self.folder / name))
 
     def _path(self, run_id: str) -> Path:
         return self.folder / f"{run_id}{_SUFFIX}"

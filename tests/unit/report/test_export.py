@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -111,6 +112,21 @@ def test_files_hold_the_tables_and_lie_side_by_side(store: Store, tmp_path: Path
     assert back.value.sum() == pytest.approx(frame(store).value.sum())
     assert back.value.isna().sum() == frame(store).value.isna().sum()
     assert set(back.method) == set(made.METHODS)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "md", "tex"])
+def test_a_file_that_cannot_be_written_stays_as_it_was(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    write(store, tmp_path / f"results.{suffix}")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="no space"):
+        write(store, tmp_path / f"results.{suffix}")
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_scores_have_the_value_of_every_seed_and_what_the_interval_is_over(store: Store) -> None:

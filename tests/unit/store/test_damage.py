@@ -108,6 +108,12 @@ def test_lines_that_a_repair_has_seen_are_no_news_and_others_are(store: Store) -
     assert find_damage(store.root) == []
 
 
+def test_a_list_of_lines_that_is_something_else_is_none(store: Store) -> None:
+    for text in ("", "7", "[" * 10**5, '{"r1": 7}'):
+        (store.root / "damaged.json").write_text(text)
+        assert known_lines(store.root) == {}
+
+
 def test_an_index_that_lags_behind_or_is_of_another_version_is_no_damage(store: Store) -> None:
     with (store.root / "logs" / "r1.jsonl").open("ab") as file:
         file.write(encode(Record("trial", "new", "ok")))

@@ -73,7 +73,9 @@ def test_a_process_of_this_machine_that_has_ended_is_known_at_once(tmp_path: Pat
         process.wait()
 
 
-@pytest.mark.parametrize("text", ["", "[]", "7", '{"count": "x", "pid": 1e999}', '{"computing": 7}', "\x00"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "7", '{"count": "x", "pid": 1e999}', '{"computing": 7}', "\x00", "[" * 10**5]
+)
 def test_a_file_that_is_something_else_stops_nobody(tmp_path: Path, text: str) -> None:
     (tmp_path / "running").mkdir()
     (tmp_path / "running" / "r9.json").write_text(text)
