@@ -62,6 +62,8 @@ NOT_ABOUT_FAITHFULNESS = {
     "max_sensitivity": "stability: a constant map never moves, and is perfectly stable",
     "parameter_randomisation": "randomisation: asks whether a map depends on the weights, not whether it is right",
     "class_sensitivity": "randomisation: asks whether a map depends on the class, not whether it is right",
+    "choice_sensitivity": "stability: a map that reads neither model nor baseline never changes",
+    "sign_mixing": "says how signs lie, not whether they are right: a map of one sign is never mixed",
     "axiom_completeness": "an axiom: controls promise no sum",
     "axiom_dummy": "an axiom: necessary, not sufficient",
     "axiom_linearity": "an axiom: a map that ignores the model is linear in it",

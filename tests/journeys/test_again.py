@@ -37,3 +37,11 @@ def test_one_place_under_two_labels_keeps_its_fit(tmp_path):
     metrics = [{"use": "max_sensitivity(samples=2)", "only": ["a"]}, {"use": "insertion", "only": ["b"]}]
     run(study(labelled, metrics), tmp_path / "s")
     assert {status for status, _ in statuses(tmp_path / "s", "evidence")} == {"ok"}
+
+
+def test_one_choice_is_made_otherwise_where_a_method_has_it(tmp_path):
+    run(study([PLACE], ["choice_sensitivity(parameter='form', value='diagonal')"]), tmp_path / "s")
+    assert sorted(statuses(tmp_path / "s", "evidence")) == [
+        ("ok", ""),
+        ("skipped", "the method has no parameter 'form'"),
+    ]

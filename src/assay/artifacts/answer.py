@@ -8,16 +8,18 @@ from typing import Any, cast
 
 from torch import Tensor
 
-from assay.catalogue.build import is_ours
+from assay.catalogue.build import build, describe, is_ours
+from assay.catalogue.registry import resolve
 from assay.core.errors import BadAttribution, NotApplicable
 from assay.core.features import Features
 from assay.core.machine import Machine
 from assay.core.protocols import Fitted, Method, Preparing, Probing, Promising
 from assay.core.query import Query, Remarks
-from assay.core.question import Question
+from assay.core.question import QUESTION, Question
 from assay.core.records import printable
 from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
+from assay.core.spec import Value
 from assay.core.trial import Scene, Trial, baseline_for, check_attribution, per_feature, targets_for
 
 _NOTE = 200  # characters that are kept of a note
@@ -115,21 +117,38 @@ def gap(attribution: Tensor, promised: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Explainer:
-    """A method with the query it answered. Metrics use it to ask again about other inputs, classes or models."""
+    """A method with the query it answered. Metrics use it to ask again about other inputs, classes or models, or with
+    one choice made otherwise."""
 
     method: Method
     query: Query
+    refit: bool = False  # the query's fit is that of another choice
 
     def __call__(self, x: Tensor, target: Tensor, setting: Setting) -> Tensor:
         original, copies = self.query, len(x) // len(self.query.x)
         own_setting = setting if is_ours(self.method) else setting.copied()
         fitted = original.fitted
-        if hasattr(self.method, "fit") and setting is not original.setting:
+        if hasattr(self.method, "fit") and (self.refit or setting is not original.setting):
             stream = original.stream.for_fit()
             fitted = fit(cast(Fitted, self.method), own_setting, original.question, stream, original.machine)
         baseline = baseline_for(setting, original.question.baseline, x)
         query = replace(original, setting=own_setting, x=x, target=target, baseline=baseline, fitted=fitted)
         return answer(self.method, replace(query, indices=original.indices * copies)).attribution
+
+    def otherwise(self, parameter: str, value: Value) -> Explainer:
+        if parameter.startswith(QUESTION):
+            question = Question.from_table({parameter.removeprefix(QUESTION): value}).over(self.query.question)
+            changed = replace(self, query=replace(self.query, question=question), refit=True)
+            same = question == self.query.question
+        else:
+            spec = describe(self.method)
+            if not spec.has(parameter):
+                raise NotApplicable(f"the method has no parameter '{parameter}'")
+            other = resolve("methods", spec.with_value(parameter, value))
+            changed, same = replace(self, method=build("methods", other), refit=True), other == spec
+        if same:
+            raise NotApplicable(f"the attribution was made with {parameter}={value!r}")
+        return changed
 
 
 def make_explainer(method: Method, query: Query) -> Explainer | None:

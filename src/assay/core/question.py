@@ -16,6 +16,7 @@ from assay.core.errors import SpecError, suggest
 READOUTS = ("logit", "probability", "margin", "value")
 TARGETS = ("label", "predicted")
 BASELINES = ("zero", "true", "mean", "uniform")
+QUESTION = "question."  # before a field's name, where parameters of a method are named as well
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,20 @@ class Spec:
     def replace(self, /, **params: Value) -> Spec:
         return Spec.of(self.name, **{**dict(self.params), **params})
 
+    def has(self, parameter: str) -> bool:
+        """Whether this parameter is set; ``of.steps`` is one of the component inside ``of``."""
+        name, _, inner = parameter.partition(".")
+        value = self.get(name)
+        return (isinstance(value, Spec) and value.has(inner)) if inner else name in dict(self.params)
+
+    def with_value(self, parameter: str, value: Value) -> Spec:
+        """The spec with another value of a parameter that it ``has``."""
+        name, _, inner = parameter.partition(".")
+        component = self.get(name)
+        return self.replace(
+            **{name: component.with_value(inner, value) if isinstance(component, Spec) and inner else value}
+        )
+
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, "params": {name: _to_json(value) for name, value in self.params}}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -17,6 +17,9 @@ from assay.core.query import Query
 from assay.core.question import BASELINES, Question
 from assay.core.rng import Draws, Stream, generator
 from assay.core.setting import Samples, Setting, Truth
+from assay.core.spec import Value
+
+GIVEN = "needs to ask the method again, and this attribution was given as numbers"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,9 @@ class Explain(Protocol):
 
     def __call__(self, x: Tensor, target: Tensor, setting: Setting) -> Tensor: ...
 
+    def otherwise(self, parameter: str, value: Value) -> Explain:
+        """The same with another value of one of the method's parameters, or of a field of its question."""
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:
@@ -90,10 +96,19 @@ class Trial:
         to another model.
         """
         if self.explain is None:
-            raise NotApplicable("needs to ask the method again, and this attribution was given as numbers")
+            raise NotApplicable(GIVEN)
         x = self.scene.samples.x if x is None else x
         target = self.scene.target.repeat(len(x) // len(self)) if target is None else target
         return self.explain(x, target, self.scene.setting if setting is None else setting)
+
+    def otherwise(self, parameter: str, value: Value) -> Tensor:
+        """The method's raw attribution of the same samples with one choice made otherwise: a parameter of the method
+        (``segments``, ``of.steps``), or a field of its question (``question.baseline``). A method with a fit is fitted
+        again. Not applicable where there is no such parameter, and where it has this value.
+        """
+        if self.explain is None:
+            raise NotApplicable(GIVEN)
+        return replace(self, explain=self.explain.otherwise(parameter, value)).again()
 
     def __len__(self) -> int:
         return len(self.scene.samples)

@@ -83,7 +83,7 @@ def images(dataset: str, split: Split) -> Images:
 def check(dataset: str) -> None:
     """AssayError if a file is missing or damaged. Nothing is decoded."""
     folder, archive = _folder(dataset), ARCHIVES[dataset]
-    sheets = {LABELS: LABEL_SUMS[dataset], **SHEETS[dataset, "train"], **SHEETS[dataset, "test"]}
+    sheets = {LABELS: LABEL_SHA256[dataset], **SHEETS[dataset, "train"], **SHEETS[dataset, "test"]}
     for name, sha256 in (archive.members if folder.name == archive.folder else sheets).items():
         read(folder / name, sha256)
 

@@ -76,7 +76,7 @@ def _create(path: str) -> int:
         return os.open(path, flags, 0o666)
 
 
-def open_file(path: Path) -> BinaryIO:
+def open_file(path: Path) -> BufferedReader:
     """Open a file for reading. A pipe or device is an OSError: reading it might never end."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise OSError(errno.EINVAL, "Not a regular file", str(path))

@@ -21,7 +21,7 @@ from typing import Any
 
 from assay.catalogue.registry import resolve
 from assay.core.errors import SpecError, suggest
-from assay.core.question import Question
+from assay.core.question import QUESTION, Question
 from assay.core.records import printable
 from assay.core.spec import Spec, Value
 from assay.foreign.imports import imports_allowed
@@ -31,7 +31,6 @@ from assay.study.study import Entry, Sweep
 
 _KEYS = ("of", "parameter", "values", "only", "label")
 _KINDS = ("environments", "methods", "metrics")
-_QUESTION = "question."
 
 
 @dataclass(frozen=True)
@@ -150,30 +149,18 @@ def _as_value(value: Any) -> Value:
 
 
 def _has(kind: str, entry: Entry, parameter: str) -> bool:
-    if kind == "methods" and parameter.startswith(_QUESTION):
-        return parameter.removeprefix(_QUESTION) in [field.name for field in fields(Question)]
-    return _contains(entry.spec, parameter.split("."))
-
-
-def _contains(spec: Value, path: Sequence[str]) -> bool:
-    if not isinstance(spec, Spec) or path[0] not in dict(spec.params):
-        return False
-    return len(path) == 1 or _contains(spec.get(path[0]), path[1:])
+    if kind == "methods" and parameter.startswith(QUESTION):
+        return parameter.removeprefix(QUESTION) in [field.name for field in fields(Question)]
+    return entry.spec.has(parameter)
 
 
 def _copy(kind: str, entry: Entry, parameter: str, value: Value) -> Entry:
     """The item with another value; SpecError says why it does not fit."""
     label = printable(f"{entry.label}, {parameter}={value_text(value)}", LONGEST_TEXT)
-    if kind == "methods" and parameter.startswith(_QUESTION):
-        question = Question.from_table({parameter.removeprefix(_QUESTION): value}).over(entry.question)
+    if kind == "methods" and parameter.startswith(QUESTION):
+        question = Question.from_table({parameter.removeprefix(QUESTION): value}).over(entry.question)
         return replace(entry, label=label, question=question)
-    return replace(entry, label=label, spec=resolve(kind, _replaced(entry.spec, parameter.split("."), value)))
-
-
-def _replaced(spec: Value, path: Sequence[str], value: Value) -> Spec:
-    assert isinstance(spec, Spec)
-    inner = value if len(path) == 1 else _replaced(spec.get(path[0]), path[1:], value)
-    return spec.replace(**{path[0]: inner})
+    return replace(entry, label=label, spec=resolve(kind, entry.spec.with_value(parameter, value)))
 
 
 def _suggest(entry: Entry, parameter: str) -> str:

@@ -13,7 +13,7 @@ MEMBERS = "assay.metrics._members"
 GAP = "assay.metrics._gap"
 MIXTURE = "assay.metrics._mixture"
 OWN = "assay.metrics.{}"
-ALIKE = ("class_sensitivity", "parameter_randomisation")
+ALIKE = ("class_sensitivity", "choice_sensitivity", "parameter_randomisation")
 GAPS = ("axiom_linearity", "axiom_completeness")
 
 
@@ -172,6 +172,17 @@ CLASSES = [
         "return spearman(_on_grid(left), _on_grid(right))",
         "return spearman(left, right)",
     ),
+]
+
+CHOICES = [
+    own("choice_sensitivity", "the same again", "trial.otherwise(self.parameter, self.value)", "trial.again()"),
+    own("choice_sensitivity", "another baseline always", "(self.parameter, ", '("question.baseline", '),
+    own("choice_sensitivity", "one value for all", "self.value)", '"uniform")'),
+    own("choice_sensitivity", "compared with itself", "other.flatten(1)", "trial.map.flatten(1)"),
+    own("choice_sensitivity", "rank correlation always", "self.by,", '"spearman",'),
+    own("choice_sensitivity", "sizes only", "self.absolute)", "True)"),
+    own("choice_sensitivity", "sizes by default", "absolute: bool = False", "absolute: bool = True"),
+    own("choice_sensitivity", "maps of two classes", 'if self.parameter == "question.target":', "if False:"),
 ]
 
 RANDOMISATION = [
@@ -341,6 +352,7 @@ MUTANTS = [
     *INFIDELITY,
     *MAX_SENSITIVITY,
     *CLASSES,
+    *CHOICES,
     *RANDOMISATION,
     *DUMMY,
     *SYMMETRY,

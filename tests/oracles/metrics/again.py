@@ -42,6 +42,18 @@ class Method:
         return self.rule(x, target, setting)
 
 
+@dataclass
+class Choosing(Method):
+    """A method with choices: another rule for a choice made otherwise, which is noted."""
+
+    other: Callable[[Tensor, Tensor, Setting], Tensor] = field(kw_only=True)
+    chosen: list[tuple[str, Any]] = field(default_factory=list)
+
+    def otherwise(self, parameter: str, value: Any) -> Method:
+        self.chosen.append((parameter, value))
+        return Method(self.other)
+
+
 def noting(where: Scene) -> tuple[Scene, Noting]:
     """The same scene, its model noted."""
     model = Noting(where.setting.model)

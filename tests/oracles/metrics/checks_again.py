@@ -16,7 +16,7 @@ from assay.core.machine import Machine
 from assay.core.rng import Stream
 from assay.core.trial import Scene, Trial
 from oracles.metrics import literal_again as literal
-from oracles.metrics.again import LOGIT, Method, asked, noting, products
+from oracles.metrics.again import LOGIT, Choosing, Method, asked, noting, products, squares
 from oracles.metrics.refusals import refuses
 from oracles.metrics.scenes import (
     BLOCKS,
@@ -286,6 +286,37 @@ def _check_silent_classes(make: Make) -> None:
         assert bool(found["value"].any()) == defined
     almost = one + 1e-15 * numbers(72, 2, 7)
     assert not make()(Trial(where, almost, explain=Method(lambda x, t, s: x)))["defined"].any()
+
+
+# Choice sensitivity
+
+
+def check_choice_sensitivity(make: Make) -> None:
+    for where in (image_scene(5), table_scene(5)):
+        features, known = members(where.setting.features), (where.samples.x, where.target, where.setting)
+        plain, maps = products(*known), squares(*known)
+        for choice in ({}, {"parameter": "segments", "value": 3}):
+            for by, absolute in product(("spearman", "cosine"), (True, False)):
+                method = Choosing(products, other=squares)
+                found = make(**choice, by=by, absolute=absolute)(Trial(where, plain, explain=method))
+                assert method.chosen == [tuple(choice.values()) or ("question.baseline", "uniform")]
+                for row in range(5):
+                    left, right = (values_of(side[row], features) for side in (plain, maps))
+                    expected = literal.likeness(left, right, by, absolute)
+                    np.testing.assert_allclose(found["value"][row], expected, rtol=1e-8, atol=1e-10)
+                assert found["defined"].all()
+        signed, default = (make(**given)(Trial(where, plain, explain=method)) for given in ({"absolute": False}, {}))
+        np.testing.assert_array_equal(signed["value"], default["value"])
+    where, one = table_scene(2, features=PLAIN), torch.ones(2, 7, dtype=torch.float64)
+    for by, value, defined in (("spearman", 3.0, False), ("cosine", 3.0, True), ("cosine", 0.0, False)):
+        constant = Choosing(products, other=lambda x, t, s, value=value: value * one)
+        found = make(by=by)(Trial(where, where.samples.x, explain=constant))
+        assert found["defined"].tolist() == [defined] * 2
+        assert bool(found["value"].any()) == defined
+    almost = Choosing(products, other=lambda x, t, s: x)
+    assert not make()(Trial(where, one + 1e-15 * numbers(72, 2, 7), explain=almost))["defined"].any()
+    refuses(NotApplicable, "given as numbers", lambda: make()(Trial(where, where.samples.x)))
+    refuses(SpecError, "class_sensitivity", lambda: make(parameter="question.target", value="predicted"))
 
 
 # Parameter randomisation

@@ -17,6 +17,7 @@ from assay.artifacts.answer import attribute, fit, make_query, make_trial
 from assay.catalogue.build import build
 from assay.catalogue.registry import resolve
 from assay.check.instruments.sites import environments, site
+from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
 from assay.core.machine import Machine
 from assay.core.query import Query
@@ -25,6 +26,7 @@ from assay.core.rng import Stream
 from assay.core.setting import Setting
 from assay.core.spec import Spec
 from assay.core.trial import Scene, Trial
+from assay.metrics._similar import similarity
 from assay.metrics.infidelity import Infidelity
 from assay.metrics.max_sensitivity import MaxSensitivity
 from oracles.metrics.again import LOGIT, Method, products, slopes
@@ -213,3 +215,59 @@ def test_products_and_slopes_are_what_they_say() -> None:
     weights = model.weight[where.target]
     torch.testing.assert_close(slopes(where.samples.x, where.target, where.setting), weights)
     torch.testing.assert_close(products(where.samples.x, where.target, where.setting), weights * where.samples.x)
+
+
+# Choices made otherwise
+
+
+def similar(left: Tensor, right: Tensor) -> np.ndarray:
+    return similarity(left.flatten(1), right.flatten(1), "spearman", absolute=False)[0].numpy()
+
+
+def test_a_map_is_compared_with_the_one_that_the_other_baseline_gives() -> None:
+    method, place = "integrated_gradients(steps=16)", "tabular_rule"
+    query, plain = posed(place, method, None)
+    other = make_query(query.setting, site(place).rows(range(6)), Question(baseline=0.5), query.stream, MACHINE)
+    found = judged("choice_sensitivity(value=0.5)", method, place)["value"]
+    np.testing.assert_array_equal(found, similar(plain, attribute(made("methods", method), other)))
+    assert found.max() < 1
+
+
+def test_a_method_is_fitted_again_for_its_other_choice() -> None:
+    found = judged("choice_sensitivity(parameter='form', value='diagonal')", "agop", "tabular_rule")["value"]
+    _, (plain, other) = zip(
+        *(posed("tabular_rule", spec, None) for spec in ("agop", "agop(form='diagonal')")), strict=True
+    )
+    np.testing.assert_array_equal(found, similar(plain, other))
+    assert found.max() < 1
+
+
+def test_a_choice_that_a_map_does_not_depend_on_changes_nothing() -> None:
+    for method in ("random_map", "gradient"):
+        np.testing.assert_allclose(judged("choice_sensitivity", method, "tabular_rule")["value"], 1.0, rtol=1e-12)
+    inner = judged(
+        "choice_sensitivity(parameter='of.steps', value=512)",
+        "absolute(of=integrated_gradients(steps=256))",
+        "tabular_rule",
+    )
+    assert inner["value"].min() > 0.9
+
+
+@pytest.mark.parametrize(
+    "choice, reason",
+    [
+        ("parameter='segments', value='felzenszwalb'", "no parameter 'segments'"),
+        ("parameter='of.steps', value=3", "no parameter 'of.steps'"),
+        ("parameter='steps', value=16", "made with steps=16"),
+        ("value='mean'", "made with question.baseline='mean'"),
+    ],
+)
+def test_a_choice_that_is_not_there_or_not_another_is_no_comparison(choice: str, reason: str) -> None:
+    with pytest.raises(NotApplicable, match=reason):
+        judged(f"choice_sensitivity({choice})", "integrated_gradients(steps=16)", "tabular_rule")
+
+
+def test_a_value_that_the_parameter_does_not_take_is_an_error() -> None:
+    for choice in ("parameter='steps', value='many'", "value='black'", "parameter='question.colour'"):
+        with pytest.raises(SpecError):
+            judged(f"choice_sensitivity({choice})", "integrated_gradients(steps=16)", "tabular_rule")
