@@ -10,8 +10,9 @@ import stat
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from assay.store.fault_points import fault_point
 
