@@ -13,8 +13,8 @@ from textwrap import wrap
 from assay.core.records import Record
 from assay.report.charts import Chart, Stroke
 from assay.report.cost import costs
-from assay.report.curves import curve_panels, frontier_panels
 from assay.report.critical_differences import Diagram
+from assay.report.curves import curve_panels, frontier_panels
 from assay.report.leaderboard import leaderboards
 from assay.report.loaded_run import LoadedRun, load_run
 from assay.report.page import templates
