@@ -206,7 +206,7 @@ def _make_model(own: Own, origin: Any) -> nn.Module:
         raise SpecError(f"own: {code} is {type(origin).__name__}, {NO_MODEL}, or a function returning one.")
     try:
         module = module if isinstance(module, nn.Module) else as_model(origin(), own.outputs)[0]
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SpecError(f"own: {code}() makes no model: {one_line(error)}.") from error
     if not isinstance(module, nn.Module):
         raise SpecError(f"own: {code} is {type(module).__name__}, {NO_MODEL}.")

@@ -10,8 +10,9 @@ import stat
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from assay.store.fault_points import fault
 
@@ -76,7 +77,7 @@ def _create(path: str) -> int:
         return os.open(path, flags, 0o666)
 
 
-def open_file(path: Path) -> BinaryIO:
+def open_file(path: Path) -> BufferedReader:
     """Open a file for reading. A pipe or device is an OSError: reading it might never end."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise OSError(errno.EINVAL, "Not a regular file", str(path))
