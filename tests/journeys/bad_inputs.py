@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from assay.environments.own import example
+
 BODY = 'environments = ["own"]\nmethods = ["gradient"]\nmetrics = ["deletion"]\ngallery = 0\n'
 HERE = 'environments = ["own"]\nmetrics = ["deletion"]\n'
 
@@ -127,6 +129,8 @@ def weights(folder: Path) -> Iterator[Case]:
     torch.save(Payload(), folder / "hostile.pt")
     torch.save({"x": torch.zeros(3)}, folder / "other.pt")
     torch.save(torch.zeros(3), folder / "tensor.pt")
+    state = example().state_dict()
+    torch.save({name: tensor.to(torch.complex64) for name, tensor in state.items()}, folder / "complex.pt")
     whole = (folder / "other.pt").read_bytes()
     (folder / "cut.pt").write_bytes(whole[: len(whole) // 2])
     (folder / "text.pt").write_text("no weights")
@@ -136,7 +140,7 @@ def weights(folder: Path) -> Iterator[Case]:
     claims = b'{"x":{"dtype":"F32","shape":[1099511627776],"data_offsets":[0,4398046511104]}}'
     (folder / "claims.safetensors").write_bytes(struct.pack("<Q", len(claims)) + claims + bytes(16))
     (folder / "folder.pt").mkdir(exist_ok=True)
-    for name in ["hostile", "other", "tensor", "cut", "text", "pickle"]:
+    for name in ["hostile", "other", "tensor", "complex", "cut", "text", "pickle"]:
         yield weights_case(f"{name}.pt", "does not hold the weights")
     for name in ["cut", "huge", "claims"]:
         yield weights_case(f"{name}.safetensors", "does not hold the weights")
