@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from assay.environments.own import example
+
 BODY = 'environments = ["own"]\nmethods = ["gradient"]\nmetrics = ["deletion"]\ngallery = 0\n'
 HERE = 'environments = ["own"]\nmetrics = ["deletion"]\n'
 
@@ -127,6 +129,8 @@ def weights(folder: Path) -> Iterator[Case]:
     torch.save(Payload(), folder / "hostile.pt")
     torch.save({"x": torch.zeros(3)}, folder / "other.pt")
     torch.save(torch.zeros(3), folder / "tensor.pt")
+    state = example().state_dict()
+    torch.save({name: tensor.to(torch.complex64) for name, tensor in state.items()}, folder / "complex.pt")
     whole = (folder / "other.pt").read_bytes()
     (folder / "cut.pt").write_bytes(whole[: len(whole) // 2])
     (folder / "text.pt").write_text("no weights")
@@ -136,7 +140,7 @@ def weights(folder: Path) -> Iterator[Case]:
     claims = b'{"x":{"dtype":"F32","shape":[1099511627776],"data_offsets":[0,4398046511104]}}'
     (folder / "claims.safetensors").write_bytes(struct.pack("<Q", len(claims)) + claims + bytes(16))
     (folder / "folder.pt").mkdir(exist_ok=True)
-    for name in ["hostile", "other", "tensor", "cut", "text", "pickle"]:
+    for name in ["hostile", "other", "tensor", "complex", "cut", "text", "pickle"]:
         yield weights_case(f"{name}.pt", "does not hold the weights")
     for name in ["cut", "huge", "claims"]:
         yield weights_case(f"{name}.safetensors", "does not hold the weights")
@@ -147,8 +151,9 @@ def weights_case(name: str, says: str) -> Case:
     return Case(f"evaluate: {name}", ("evaluate", "--model", MODEL, "--data", "rows.npy", "--weights", name), says)
 
 
-def specs() -> Iterator[Case]:
+def specs(folder: Path) -> Iterator[Case]:
     """Specs on the command line."""
+    (folder / "exits.py").write_text("raise SystemExit(0)\n")
     deep = f"{'smoothed(of=' * 90}gradient{')' * 90}"
     for command in ("show", "check"):
         yield Case(f"{command}: nested", (command, deep), "nested")
@@ -162,6 +167,10 @@ def specs() -> Iterator[Case]:
     yield Case("run: long name", ("run", "x" * 5_000 + ".toml"), "too long")
     yield Case("show: long name", ("show", "x" * 5_000 + ".toml"), "too long")
     yield Case("run: a folder", ("run", "folder.toml"), "no study")
+    yield Case(
+        "evaluate: a model that exits", ("evaluate", "--model", "sys:exit", "--data", "rows.npy"), "makes no model"
+    )
+    yield Case("check: a module that exits", ("check", "exits:method"), "cannot import 'exits'")
     yield Case("show: a network that no memory holds", ("show", "color_count(side=1000000)"), "")
 
 
@@ -198,21 +207,20 @@ def unreadable(folder: Path) -> Iterator[Case]:
     (store / "store.json").write_text((folder / "good" / "store.json").read_text())
     (store / "logs" / "r1.jsonl").unlink(missing_ok=True)
     (store / "logs" / "r1.jsonl").symlink_to("/proc/self/mem")
-    yield Case("report: unreadable log", ("report", "unreadable"), "r1.jsonl")
-    yield Case("run: unreadable log", ("run", "study.toml", "--workers", "0", "--store", "unreadable"), "r1.jsonl")
+    yield Case("report: unreadable log", ("report", "unreadable"), "refuses")
+    yield Case("run: unreadable log", ("run", "study.toml", "--workers", "0", "--store", "unreadable"), "refuses")
 
 
 def stores(folder: Path) -> Iterator[Case]:
-    """Stores with something else where a file belongs, which would keep a reader waiting or nested too deep."""
-    for name, part in (("store.json", "store.json"), ("log", "logs/r1.jsonl"), ("array", "")):
-        store = folder / f"pipe-{name}"
+    """Stores with a pipe where a file belongs, which would keep its reader waiting, or with a file nested too deep."""
+    for name in ("store.json", "logs/r1.jsonl", "arrays/*/*"):
+        store = folder / f"pipe-{name[:5]}"
         shutil.rmtree(store, ignore_errors=True)
         shutil.copytree(folder / "good", store)
-        path = store / part if part else next((store / "arrays").glob("*/*"))
+        path = next(store.glob(name), store / name)
         path.unlink(missing_ok=True)
         os.mkfifo(path)
-        for command in (("report",), ("store", "verify"), ("run", "study.toml", "--workers", "0", "--store")):
-            yield Case(f"{' '.join(command)} {store.name}", (*command, store.name), "ot a regular file")
+        yield Case(f"verify: {store.name}", ("store", "verify", store.name), "Not a regular file")
     (folder / "deep").mkdir(exist_ok=True)
     (folder / "deep" / "store.json").write_text("[" * 100_000)
     yield Case("report: deep", ("report", "deep"), "does not describe a store")

@@ -24,7 +24,7 @@ GROUPS = {
     "studies": bad_inputs.studies,
     "arrays": bad_inputs.arrays,
     "weights": bad_inputs.weights,
-    "specs": lambda folder: bad_inputs.specs(),
+    "specs": bad_inputs.specs,
     "systems": bad_inputs.systems,
     "unreadable": bad_inputs.unreadable,
     "stores": bad_inputs.stores,

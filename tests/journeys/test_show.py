@@ -25,6 +25,12 @@ def test_a_card_is_shown_without_data(name, layers, monkeypatch, tmp_path):
     assert (output["network"] or {}).get("layers") == layers
 
 
+def test_brackets_are_no_markup():
+    result = CliRunner().invoke(app, ["show", "own(model='[/red]:x')"])
+    assert result.exit_code == 0, result.exception
+    assert "[/red]:x" in result.output
+
+
 @pytest.mark.parametrize("name, kind", [("size", "metrics"), ("Explainer", "methods")])
 def test_the_kind_of_a_foreign_component_follows_from_its_arguments(name, kind):
     output = json.loads(CliRunner().invoke(app, ["show", f"journeys.yours:{name}", "--json"]).output)

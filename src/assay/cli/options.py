@@ -16,6 +16,7 @@ import typer
 
 from assay.core.errors import AssayError
 from assay.core.machine import Machine, Resources, parse_memory
+from assay.study.limits import INT64
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text for people.")]
 StorePath = Annotated[Path, typer.Argument(help="A folder that 'assay run' has written.")]
@@ -51,6 +52,9 @@ Threads = Annotated[int, typer.Option(help="Threads per process.")]
 Dtype = Annotated[
     str, typer.Option(help="Of the arithmetic: float32 or float64. A study's own() reads files in its own dtype.")
 ]
+
+MOST_THREADS = 1_000
+SMALLEST_PROCESS = 2**27  # bytes that a worker needs at least
 
 
 @dataclass(frozen=True)
@@ -94,8 +98,8 @@ def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
 def machine(device: str, memory: str, threads: int, dtype: str) -> Machine:
     if dtype not in ("float32", "float64"):
         raise AssayError(f"--dtype {dtype}: choose float32 or float64.")
-    if threads < 1:
-        raise AssayError(f"--threads {threads}: at least 1 is needed.")
+    if not 1 <= threads <= MOST_THREADS:
+        raise AssayError(f"--threads {threads}: give 1 to {MOST_THREADS}.")
     _check_device(device)
     return Machine(device, dtype, parse_memory(memory), threads)
 
@@ -117,8 +121,9 @@ def worker_count(count: int | None, memory: int) -> int:
     """The given number, or one per core as far as the machine's memory allows."""
     if count is None:
         return max(1, min(os.cpu_count() or 1, int(psutil.virtual_memory().total) // (2 * memory)))
-    if count < 0:
-        raise AssayError(f"--workers {count}: give 0 (this process) or more.")
+    most = int(psutil.virtual_memory().total) // SMALLEST_PROCESS
+    if not 0 <= count <= most:
+        raise AssayError(f"--workers {count}: give 0 (this process) to {most}, as many as this machine's memory holds.")
     return count
 
 
@@ -155,6 +160,6 @@ def seed_list(text: str | None) -> tuple[int, ...] | None:
         seeds = tuple(int(part) for part in text.split(","))
     except ValueError:
         raise AssayError(f"--seeds {text}: write whole numbers with commas, such as 0,1,2.") from None
-    if min(seeds) < 0:
-        raise AssayError(f"--seeds {text}: a seed is 0 or more.")
+    if min(seeds) < 0 or max(seeds) not in INT64:
+        raise AssayError(f"--seeds {text}: a seed is 0 or more, and at most {INT64[-1]}.")
     return seeds

@@ -78,19 +78,21 @@ def _audit(spec: Spec, seed: int) -> dict[str, Any] | None:
 
 def _print(component_card: Card, spec: Spec, network: dict[str, Any] | None) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     console = Console()
-    console.print(f"[bold]{component_card.name}[/bold]  ({component_card.kind[:-1]}, {component_card.target})\n")
-    console.print(component_card.doc, highlight=False)
+    name, target = escape(component_card.name), escape(component_card.target)
+    console.print(f"[bold]{name}[/bold]  ({component_card.kind[:-1]}, {target})\n")
+    console.print(component_card.doc, highlight=False, markup=False)
     for name, text in _facts(component_card):
-        console.print(f"[dim]{name.replace('_', ' ')}:[/dim] {text}", highlight=False)
+        console.print(f"[dim]{name.replace('_', ' ')}:[/dim] {escape(text)}", highlight=False)
     if component_card.params:
         table = Table("parameter", "value", "type", "", title="parameters", title_justify="left", box=None)
         for param in component_card.params:
             setting = spec.get(param.name, param.default)
             value = "(needed)" if setting == REQUIRED else str(setting)
-            table.add_row(param.name, value, param.annotation, param.note)
+            table.add_row(*map(escape, (param.name, value, param.annotation, param.note)))
         console.print()
         console.print(table)
     if network:

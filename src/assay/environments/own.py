@@ -189,7 +189,7 @@ def _make_model(own: Own, origin: Any) -> nn.Module:
         raise SpecError(f"own: {code} is {type(origin).__name__}, {NO_MODEL}, or a function returning one.")
     try:
         module = module if isinstance(module, nn.Module) else as_model(origin(), own.outputs)[0]
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SpecError(f"own: {code}() makes no model: {one_line(error)}.") from error
     if not isinstance(module, nn.Module):
         raise SpecError(f"own: {code} is {type(module).__name__}, {NO_MODEL}.")
@@ -227,6 +227,8 @@ def _load_weights(model: nn.Module, code: str, path: str) -> None:
         with warnings.catch_warnings(action="ignore"):
             state = load_file(path) if path.endswith(".safetensors") else torch.load(path, "cpu", weights_only=True)
             model.load_state_dict(state)
+            if any(map(torch.is_complex, state.values())):
+                raise TypeError("it holds complex numbers, of which half would be lost")
     except Exception as error:  # three libraries, each with its own errors
         plain = type(error).__name__ != "UnpicklingError"  # torch would advise to load it without protection
         reason = one_line(error) if plain else "it holds other things than tensors, or is no such file"

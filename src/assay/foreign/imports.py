@@ -48,7 +48,7 @@ def load(target: str) -> Any:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise SpecError(f"cannot import '{name}' of '{target}': there is no such module on the path.") from None
         raise SpecError(f"cannot import '{name}' of '{target}': it needs '{error.name}', which is missing.") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SpecError(f"cannot import '{name}' of '{target}': {type(error).__name__}: {error}") from error
     if not hasattr(module, attr):
         raise SpecError(f"module '{name}' has no '{attr}'.{suggest(attr, dir(module))}")

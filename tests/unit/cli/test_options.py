@@ -2,19 +2,32 @@
 
 import pytest
 
-from assay.cli.options import machine, seed_list, time_limit
+from assay.cli.options import machine, seed_list, time_limit, worker_count
 from assay.core.errors import AssayError
 
 
 def test_seeds_are_whole_numbers_from_zero_on():
     assert seed_list(None) is None
     assert seed_list("0,3,1") == (0, 3, 1)
-    for text in ("-1", "0,-2"):
+    for text in ("-1", "0,-2", str(2**63)):
         with pytest.raises(AssayError, match="0 or more"):
             seed_list(text)
     for text in ("", "a", "0,,1", "1.5"):
         with pytest.raises(AssayError, match="write whole numbers"):
             seed_list(text)
+
+
+@pytest.mark.parametrize("threads", [0, 10**6, 10**12])
+def test_threads_are_a_number_that_a_machine_can_start(threads):
+    with pytest.raises(AssayError, match="give 1 to 1000"):
+        machine("cpu", "1GB", threads, "float32")
+
+
+@pytest.mark.parametrize("count", [-1, 10**9])
+def test_workers_are_as_many_as_memory_holds(count):
+    assert worker_count(3, 2**30) == 3
+    with pytest.raises(AssayError, match=r"give 0 \(this process\) to \d+, as many as this machine's memory holds"):
+        worker_count(count, 2**30)
 
 
 @pytest.mark.parametrize("device", ["zz", "", "meta", "cuda:77", "cpu:x"])
