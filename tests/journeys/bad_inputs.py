@@ -145,6 +145,8 @@ def weights(folder: Path) -> Iterator[Case]:
     for name in ["cut", "huge", "claims"]:
         yield weights_case(f"{name}.safetensors", "does not hold the weights")
     yield weights_case("folder.pt", "no file")
+    bomb(folder / "bomb.pt", 1_200)
+    yield weights_case("bomb.pt", "expands")
 
 
 def weights_case(name: str, says: str) -> Case:

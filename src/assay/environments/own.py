@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from assay.catalogue.foreign_cards import code_digest
@@ -225,10 +224,7 @@ def _load_weights(model: nn.Module, code: str, path: str) -> None:
         raise SpecError(f"own: there is no file '{path}'.")
     try:
         with warnings.catch_warnings(action="ignore"):
-            state = load_file(path) if path.endswith(".safetensors") else torch.load(path, "cpu", weights_only=True)
-            model.load_state_dict(state)
-            if any(map(torch.is_complex, state.values())):
-                raise TypeError("it holds complex numbers, of which half would be lost")
+            model.load_state_dict(models.read_state(path))
     except Exception as error:  # three libraries, each with its own errors
         plain = type(error).__name__ != "UnpicklingError"  # torch would advise to load it without protection
         reason = one_line(error) if plain else "it holds other things than tensors, or is no such file"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Any
-from zipfile import is_zipfile
+from zipfile import ZipFile, ZipInfo, is_zipfile
 
 import numpy as np
 from numpy.lib.format import MAGIC_PREFIX
@@ -38,13 +38,26 @@ def _check_magic(path: str) -> None:
             raise ValueError("it is neither of them")
 
 
-def _member(archive: Any, name: str) -> NDArray[Any]:
-    entry = next(entry for entry in archive.zip.infolist() if entry.filename.removesuffix(".npy") == name)
+def check_archive(path: str) -> None:
+    """ValueError if a part of a zip file is large and expands too much; other files are left alone."""
+    if is_zipfile(path):
+        with ZipFile(path) as archive:
+            for entry in archive.infolist():
+                _check_expansion(entry)
+
+
+def _check_expansion(entry: ZipInfo) -> None:
     if entry.file_size > LARGE and entry.file_size > EXPANSION * entry.compress_size:
         times = entry.file_size // max(1, entry.compress_size)
+        name = entry.filename.removesuffix(".npy")
         raise ValueError(
             f"'{name}' expands {times}-fold to {entry.file_size:,} bytes: if it must, save it uncompressed"
         )
+
+
+def _member(archive: Any, name: str) -> NDArray[Any]:
+    entry = next(entry for entry in archive.zip.infolist() if entry.filename.removesuffix(".npy") == name)
+    _check_expansion(entry)
     array = archive[name]
     if not isinstance(array, np.ndarray):
         raise ValueError(f"'{name}' is no array")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
@@ -13,6 +15,7 @@ from assay.core.footprint import footprint
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.setting import Reference, Setting, model_copy
+from assay.foreign.arrays import check_archive
 from assay.foreign.inputs import dtype_name, features_of, one_line
 
 READOUTS = {
@@ -26,6 +29,17 @@ SLACK = 1e-3  # by which a sum of probabilities may differ from 1
 HALF_SLACK = 0.05  # the most in half precision, where each of many probabilities is rounded
 EXACT = 1e-4  # by which their sum differs from 1 at most, where logits were promised
 ROUNDING = 1e-4  # of the largest output: what the size of a batch may change
+
+
+def read_state(path: str) -> Mapping[str, Tensor]:
+    """The state_dict in a file, real tensors only; errors are those of three libraries."""
+    check_archive(path)
+    state = load_file(path) if path.endswith(".safetensors") else torch.load(path, "cpu", weights_only=True)
+    if isinstance(state, Mapping) and any(
+        torch.is_complex(part) for part in state.values() if isinstance(part, Tensor)
+    ):
+        raise TypeError("it holds complex numbers, of which half would be lost")
+    return state  # type: ignore[no-any-return]
 
 
 def default_readout(outputs: str, readout: str | None) -> str:
