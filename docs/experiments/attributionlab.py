@@ -8,7 +8,7 @@ from functools import partial
 from assay.stats.agreement import spearman
 from assay.study.shipped import find
 from experiments.attributionlab_claims import claims
-from experiments.reading import boards, cell, method_table, with_interval
+from experiments.reading import asked_methods, boards, cell, method_table, with_interval
 from pages import Json, Table, head, is_kept, kept, piped
 
 FOLDER = "attributionlab"
@@ -133,16 +133,16 @@ def _objects() -> Iterator[str]:
 def _agreement(name: str, printed: Sequence[str]) -> Iterator[str]:
     """Spearman's correlations with truth; below them the document's, printed and computed from its ranks."""
     rows = kept(f"{FOLDER}/{name}")["agreement"]
-    tables: dict[tuple[str, ...], list[Json]] = {}
+    tables: dict[tuple[str, frozenset[str]], list[Json]] = {}
     for row in rows:
-        tables.setdefault((row["truth"], *row["methods"]), []).append(row)
-    for (truth, *methods), found in tables.items():
+        tables.setdefault((row["truth"], asked_methods(row)), []).append(row)
+    for (truth, methods), found in tables.items():
         metrics = list(dict.fromkeys(row["metric"] for row in found))
-        yield f"With {truth}, over {', '.join(methods)}:"
+        yield f"With {truth}, over {', '.join(sorted(methods))}:"
         yield ""
         yield from head("", *metrics, right=1)
         for environment in dict.fromkeys(row["environment"] for row in found):
-            cells = {row["metric"]: with_interval(row) for row in found if row["environment"] == environment}
+            cells = {row["metric"]: _correlation(row) for row in found if row["environment"] == environment}
             yield piped(environment, *(cells.get(metric, "") for metric in metrics))
         yield ""
     yield "The document, printed (and computed from its printed ranks):"
@@ -152,6 +152,11 @@ def _agreement(name: str, printed: Sequence[str]) -> Iterator[str]:
         values, (by_f1, *ranks) = PRINTED[table]
         pairs = zip(values, ranks, strict=True)
         yield piped(table, *(f"{value:.2f} ({spearman(order, by_f1):.3f})" for value, order in pairs))
+
+
+def _correlation(row: Json) -> str:
+    left_out = row.get("left_out")
+    return with_interval(row) + (f", without {', '.join(left_out)}" if left_out else "")
 
 
 def _curve(name: str, metrics: Sequence[str]) -> Iterator[str]:

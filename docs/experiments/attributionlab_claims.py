@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 
-from experiments.reading import Difference, Values, boards, cell, gap_text, per_seed, with_interval
+from experiments.reading import Difference, Values, asked_methods, boards, cell, gap_text, per_seed, with_interval
 from pages import Json, head, is_kept, kept, piped
 
 Row = tuple[str, str, str]  # claim and record, column, number
@@ -122,12 +122,11 @@ def _a09() -> Iterator[Row]:
 
 def _correlations() -> Mapping[tuple[str, str, str, str], Values]:
     """Spearman's correlations by seed: of environment, truth, baseline and metric."""
-    return {
-        (row["environment"], row["truth"], "true" if "IG*" in row["methods"] else "black", row["metric"]): row[
-            "per_seed"
-        ]
-        for row in kept("attributionlab/metrics_unseen")["agreement"]
-    }
+    found = {}
+    for row in kept("attributionlab/metrics_unseen")["agreement"]:
+        baseline = "true" if "IG*" in asked_methods(row) else "black"
+        found[row["environment"], row["truth"], baseline, row["metric"]] = row["per_seed"]
+    return found
 
 
 def _a10() -> Iterator[Row]:
@@ -138,7 +137,8 @@ def _a10() -> Iterator[Row]:
         difference = Difference.of(seen, unseen)
         record = f"A10 {metric}, {accumulator}, {truth}"
         column = f"agreement with {truth}, {baseline} baselines: seen only minus unseen"
-        yield record, column, f"{difference}, in {difference.bootstraps:.0%} of bootstraps"
+        bootstraps = f", in {difference.bootstraps:.0%} of bootstraps" if difference.values else ""
+        yield record, column, f"{difference}{bootstraps}"
 
 
 def _a10b() -> Iterator[Row]:
@@ -190,7 +190,7 @@ def _short_of_best(board: Json, method: str, order: str) -> str:
 
 def _a13() -> Iterator[Row]:
     for row in kept("attributionlab/modulo")["agreement"]:
-        if "Random" in row["methods"] and row["environment"] != "non-uniform, label 0":
+        if "Random" in asked_methods(row) and row["environment"] != "non-uniform, label 0":
             values = [value for value in row["per_seed"] if value is not None]
             high = f">= .9 in {sum(value >= 0.9 for value in values)} of {len(values)} seeds"
             number = f"{with_interval(row)}, {high}; of the means {row.get('of_means', float('nan')):.3f}"

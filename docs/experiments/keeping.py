@@ -15,7 +15,7 @@ from assay.store.store import Store
 from pages import ROOT, Json, answer, keep
 
 CELL = ("status", "reason", "value", "low", "high", "deviation", "per_seed", "ceiling")
-AGREEMENT = ("environment", "truth", "metric", "value", "low", "high", "per_seed", "of_means", "methods")
+AGREEMENT = ("environment", "truth", "metric", "value", "low", "high", "per_seed", "of_means", "methods", "left_out")
 BENCH = ("task", "problem", "who", "figure", "ratio", "repeats", "note")
 
 

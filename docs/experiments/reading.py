@@ -38,7 +38,7 @@ class Difference:
 
     @classmethod
     def of(cls, left: Values, right: Values) -> Difference:
-        pairs = zip(left, right, strict=True)
+        pairs = zip(left, right, strict=True) if left and right else ()  # no seeds: undefined in all of them
         return cls(tuple(a - b for a, b in pairs if a is not None and b is not None))
 
     @property
@@ -68,6 +68,11 @@ class Difference:
 def paired(board: Json, left: str, right: str, metric: str) -> str:
     """One method minus another."""
     return str(Difference.of(per_seed(board, left, metric), per_seed(board, right, metric)))
+
+
+def asked_methods(agreement: Json) -> frozenset[str]:
+    """Those that a study compares, also where one of them has no score."""
+    return frozenset((*agreement["methods"], *agreement.get("left_out", ())))
 
 
 def with_deviation(found: Cell) -> str:
