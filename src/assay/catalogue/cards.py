@@ -12,6 +12,7 @@ import tokenize
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +50,18 @@ class Card:
     doc: str = ""
     params: tuple[Param, ...] = ()
     facts: tuple[tuple[str, Any], ...] = ()  # literal class attributes, for default parameters: revision, ideal, paper
-    source: str = ""  # source digest
+    digest: str | Path = ""  # of its source; a file is digested when the digest is asked for
     calls: tuple[str, ...] = ()  # names of its methods, such as fit, probe, train
     perhaps: tuple[str, ...] = ()  # names of its properties: whether it has them may depend on parameters
 
     @property
     def summary(self) -> str:
         return self.doc.strip().split("\n", 1)[0]
+
+    @cached_property
+    def source(self) -> str:
+        """The source digest."""
+        return source_digest(self.digest) if isinstance(self.digest, Path) else self.digest
 
     @property
     def revision(self) -> str:
@@ -134,7 +140,7 @@ def read_file(kind: str, path: Path, module: str, name: str, attr: str | None = 
             calls = tuple(item.name for item in functions if not _is_property(item))
             perhaps = tuple(item.name for item in functions if _is_property(item))
             doc = ast.get_docstring(node) or ""
-            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, source_digest(path), calls, perhaps)
+            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, path, calls, perhaps)
     return None
 
 

@@ -44,7 +44,7 @@ def metered(model: nn.Module) -> Iterator[Meter]:
 
 
 def budgets(footprint: Footprint, kinds: Iterable[str]) -> dict[str, tuple[int, Machine]]:
-    """1, 8 and 64 rows per call, each with its machine, of each kind of pass in use: gradients need more memory per row.
+    """1, 8 and 64 rows per call, each with its machine, of each kind of pass in use: gradients need more memory.
 
     One budget serves one row of both kinds, since a call takes at least one row.
     """
