@@ -113,15 +113,22 @@ def read_folder(kind: str, folder: Path, package: str) -> Iterator[Card]:
     for path in sorted(folder.glob("*.py")):
         if path.stem.startswith("_"):
             continue
-        card = read_file(kind, path, f"{package}.{path.stem}", path.stem)
+        card = _read_card(kind, path, f"{package}.{path.stem}", path.stem)
         if card is None:
             raise SpecError(f"{path}: no class whose name in snake case is '{path.stem}'.")
         yield card
 
 
 def read_file(kind: str, path: Path, module: str, name: str, attr: str | None = None) -> Card | None:
-    """The card of class ``attr`` (default: the class named like the file); None if the file does not define it, or
-    if it inherits from another class."""
+    """The card of class ``attr`` (default: the class named like the file), with the digest of the source as it is now.
+
+    None if the file does not define the class, or if it inherits from another one.
+    """
+    card = _read_card(kind, path, module, name, attr)
+    return None if card is None else replace(card, digest=card.source)
+
+
+def _read_card(kind: str, path: Path, module: str, name: str, attr: str | None = None) -> Card | None:
     try:
         body = ast.parse(path.read_bytes()).body
         with tokenize.open(path) as stream:  # decoded as Python does it: byte order mark, coding line

@@ -29,7 +29,6 @@ def foreign_card(kind: str, target: str, name: str) -> Card:
 def _read(kind: str, target: str, name: str, path: Path, stamp: Stamp) -> Card:
     """Read once per stamp of its files, because every key of every block needs the card."""
     card = _read_or_load(kind, target, name, path)
-    card = replace(card, digest=card.source)  # of the files of this stamp
     if kind == "metrics" and name == target and "higher_is_better" not in dict(card.facts):
         with suppress(SpecError):  # raised again where it is used; entry points of the catalogue are not imported here
             return replace(card, facts=tuple({**declared_facts(load(target)), **dict(card.facts)}.items()))
