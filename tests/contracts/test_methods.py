@@ -44,9 +44,9 @@ def test_every_method_is_tried() -> None:
 @pytest.mark.parametrize("place", SITES[:3])
 def test_calls_of_1_8_and_64_rows_are_real(spec: str, place: str) -> None:
     case = method_case(spec, place).fresh()
-    samples, machines = case.budgets()
-    assert len(machines) == 3
-    for rows, machine in zip(ROWS, machines.values(), strict=True):
+    budgets = case.budgets()
+    assert len(budgets) == 3
+    for rows, (samples, machine) in zip(ROWS, budgets.values(), strict=True):
         query = replace(case.query(samples), machine=machine)
         with metered(case.site.setting.model) as meter:
             case.method(query)

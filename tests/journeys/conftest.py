@@ -2,11 +2,14 @@
 
 import os
 import sys
+import warnings
 from collections import Counter
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
+from assay.cli.main import main
 from assay.core.machine import Resources
 from assay.execute.run import run
 from assay.store.store import Store
@@ -74,6 +77,21 @@ def finish(study: Study, root: Path, workers: int = 0) -> list:
     """Run to the end; the store's canonical dump."""
     run(study, root, Resources(workers))
     return Store.open(root, create=False).dump()
+
+
+@pytest.fixture
+def assay(monkeypatch, capsys):
+    """The command ``assay`` in this process, which has torch already."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["assay", *map(str, arguments)])
+        monkeypatch.setattr(sys, "path", list(sys.path))  # commands that load components append the current folder
+        with warnings.catch_warnings(action="ignore"), pytest.raises(SystemExit) as stop:
+            main()
+        printed = capsys.readouterr()
+        return CompletedProcess(sys.argv, stop.value.code or 0, printed.out, printed.err)
+
+    return run
 
 
 @pytest.fixture(name="finish")

@@ -3,16 +3,23 @@
 import json
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 
-def check(*arguments):
-    script = f"from assay.cli.main import main; import sys; sys.argv[1:] = {['check', *arguments]!r}; main()"
-    return subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=200)
+@pytest.fixture
+def check(assay):
+    return partial(assay, "check")
 
 
-def test_a_method_of_ours_keeps_every_contract_and_says_where_it_does_not_apply():
+def process(*arguments):
+    """The same in a process of its own."""
+    command = [sys.executable, "-W", "ignore", "-m", "assay.cli.main", "check", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=200)
+
+
+def test_a_method_of_ours_keeps_every_contract_and_says_where_it_does_not_apply(check):
     done = check("gradient", "--json")
     certificate = json.loads(done.stdout)
     assert (done.returncode, certificate["kind"], certificate["passed"]) == (0, "methods", True)
@@ -23,14 +30,14 @@ def test_a_method_of_ours_keeps_every_contract_and_says_where_it_does_not_apply(
     }
 
 
-def test_the_contract_that_a_foreign_method_breaks_is_printed():
+def test_the_contract_that_a_foreign_method_breaks_is_printed(check):
     done = check("counted:Bad")
     assert done.returncode == 1
     assert "finite: returned NaN" in done.stdout
     assert "counted:Bad has faults." in done.stdout
 
 
-def test_a_metric_and_an_environment_are_recognised_by_what_they_take():
+def test_a_metric_and_an_environment_are_recognised_by_what_they_take(check):
     assert "(metric)" in check("counted:Probes").stdout
     assert "(environment)" in check("counted:Ward").stdout
 
@@ -69,7 +76,7 @@ def theirs(tmp_path, monkeypatch):
 
 
 def test_a_foreign_metric_gets_a_certificate_with_the_smallest_witness(theirs):
-    done = check("theirs:Adds(channels=1)", "--ideal", "1", "--literal", "theirs:within", "--json")
+    done = process("theirs:Adds(channels=1)", "--ideal", "1", "--literal", "theirs:within", "--json")
     certificate = json.loads(done.stdout)
     summary = [certificate[key] for key in ("kind", "passed", "package")]
     assert (done.returncode, *summary) == (1, "metrics", False, None)
@@ -85,7 +92,7 @@ def test_a_foreign_metric_gets_a_certificate_with_the_smallest_witness(theirs):
 
 
 def test_a_right_foreign_metric_passes_and_contracts_that_do_not_apply_are_listed(theirs):
-    done = check("theirs:within", "--higher", "--ideal", "1", "--skip", "batch_size")
+    done = process("theirs:within", "--higher", "--ideal", "1", "--skip", "batch_size")
     assert done.returncode == 0, done.stdout
     assert "pass  exact_on_linear" in done.stdout
     assert "n/a   literal: no literal version is given" in done.stdout
@@ -101,13 +108,13 @@ def test_a_right_foreign_metric_passes_and_contracts_that_do_not_apply_are_liste
         (("f1", "--literal", "math:sqrt"), "its call must take model, x, y and a"),
     ],
 )
-def test_an_option_that_makes_no_sense_is_a_usage_error(arguments, message):
+def test_an_option_that_makes_no_sense_is_a_usage_error(check, arguments, message):
     done = check(*arguments)
     assert done.returncode == 2
     assert message in done.stderr
 
 
 def test_an_unknown_name_is_a_usage_error():
-    done = check("gradeint")
+    done = process("gradeint")
     assert done.returncode == 2
     assert "Did you mean 'gradient'?" in done.stderr

@@ -5,7 +5,7 @@ import pytest
 
 from assay.store.store import Store
 
-WORKERS = (1, 2)
+WORKERS = (0, 2)  # in this process, and in two others
 
 
 @pytest.mark.parametrize("workers", WORKERS)
@@ -39,7 +39,7 @@ def test_a_limited_run_followed_by_the_full_one_recomputes_nothing(ward, finish,
     assert sum(count for line, count in limited.items() if line.startswith("attribute")) == 2
     assert not {line for line in limited if line.startswith(("attribute", "train", "probe"))} & set(rest)
     scores = lambda dump: [row for row in dump if row["kind"] != "score"]  # noqa: E731  the limited run's own score stays
-    assert scores(full) == scores(finish(study, tmp_path / "fresh", workers))
+    assert scores(full) == scores(finish(study, tmp_path / "fresh"))
 
 
 def test_running_a_finished_study_again_calls_no_model(ward, finish, tmp_path, diary):

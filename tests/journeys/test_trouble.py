@@ -1,17 +1,10 @@
 """Bad input and accidents: each a clear message or a recorded failure, and the exit codes that are promised."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 from assay.store.store import Store
-
-
-def assay(*arguments, folder=None):
-    script = f"from assay.cli.main import main; import sys; sys.argv[1:] = {list(map(str, arguments))!r}; main()"
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=folder, timeout=120)
 
 
 def by_status(root, kind):
@@ -19,18 +12,18 @@ def by_status(root, kind):
             for status in ("ok", "skipped", "failed")}  # fmt: skip
 
 
-def test_an_unknown_method_is_named_and_the_right_one_suggested():
+def test_an_unknown_method_is_named_and_the_right_one_suggested(assay):
     done = assay("show", "integrated_gradient")
     assert done.returncode == 2
     assert "Did you mean 'integrated_gradients'?" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_name_from_another_library_is_understood():
+def test_a_name_from_another_library_is_understood(assay):
     assert "Did you mean 'gradient'?" in assay("show", "saliency").stderr
 
 
-def test_every_problem_of_a_study_file_is_listed_at_once(tmp_path):
+def test_every_problem_of_a_study_file_is_listed_at_once(assay, tmp_path):
     (tmp_path / "bad.toml").write_text(
         'seeds = "all"\nenvironments = ["color_count(sid=3)"]\nmethods = ["gradeint", "occlusion(window=\'5\')"]\n'
         'metrics = ["f1(sign=positive)"]\nsampels = 3\n'
@@ -42,7 +35,7 @@ def test_every_problem_of_a_study_file_is_listed_at_once(tmp_path):
         assert part in done.stderr, part
 
 
-def test_a_file_that_is_not_toml_is_told_with_its_line(tmp_path):
+def test_a_file_that_is_not_toml_is_told_with_its_line(assay, tmp_path):
     (tmp_path / "bad.toml").write_text("methods = [\n'gradient'\nmetrics")
     done = assay("run", tmp_path / "bad.toml")
     assert done.returncode == 2
@@ -50,7 +43,7 @@ def test_a_file_that_is_not_toml_is_told_with_its_line(tmp_path):
     assert "line" in done.stderr
 
 
-def test_an_unknown_study_names_the_shipped_ones():
+def test_an_unknown_study_names_the_shipped_ones(assay):
     done = assay("run", "demoo")
     assert done.returncode == 2
     assert "Did you mean 'demo'?" in done.stderr
@@ -73,7 +66,7 @@ def test_a_method_that_goes_wrong_is_a_failed_record_and_the_others_go_on(ward, 
     assert len(scores["ok"]) == len(scores["failed"]) == 1
 
 
-def test_a_failed_cell_gives_exit_code_one_and_is_printed_with_its_reason(tmp_path):
+def test_a_failed_cell_gives_exit_code_one_and_is_printed_with_its_reason(assay, tmp_path):
     (tmp_path / "study.toml").write_text(
         'environments = ["counted:Ward"]\nmethods = ["counted:Bad", "gradient"]\nmetrics = ["f1"]\ngallery = 0\n'
     )
@@ -127,7 +120,7 @@ def test_what_does_not_apply_is_skipped_with_its_reason(ward, finish, tmp_path):
     assert all("needs a convolutional layer" in record.reason for record in trials["skipped"])
 
 
-def test_a_required_method_that_is_refuted_gives_exit_code_one(tmp_path):
+def test_a_required_method_that_is_refuted_gives_exit_code_one(assay, tmp_path):
     text = 'environments = ["counted:Ward"]\nmethods = ["random_map"]\nmetrics = ["f1"]\ngallery = 0\n'
     (tmp_path / "study.toml").write_text(
         text + "[[faithfulness]]\nmetric = 'f1'\ngamma = 0.99\nrequire = ['random_map']\n"
@@ -137,7 +130,7 @@ def test_a_required_method_that_is_refuted_gives_exit_code_one(tmp_path):
     assert "refuted by counted:Ward" in done.stdout
 
 
-def test_two_tests_on_one_metric_are_two_tests(tmp_path):
+def test_two_tests_on_one_metric_are_two_tests(assay, tmp_path):
     text = 'environments = ["counted:Ward"]\nmethods = ["random_map"]\nmetrics = ["f1"]\ngallery = 0\n'
     low = "[[faithfulness]]\nmetric = 'f1'\ngamma = 0.0\nsigns = false\nrequire = ['random_map']\n"
     high = "[[faithfulness]]\nmetric = 'f1'\ngamma = 0.99\nsigns = false\n"
@@ -152,7 +145,7 @@ def test_two_tests_on_one_metric_are_two_tests(tmp_path):
     assert "0.99" in (tmp_path / "page" / "index.html").read_text()
 
 
-def test_a_store_that_is_none_is_said_to_be_none(tmp_path):
+def test_a_store_that_is_none_is_said_to_be_none(assay, tmp_path):
     done = assay("report", tmp_path / "nothing")
     assert done.returncode == 2
     assert "no store" in done.stderr

@@ -12,6 +12,7 @@ import tokenize
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +50,18 @@ class Card:
     doc: str = ""
     params: tuple[Param, ...] = ()
     facts: tuple[tuple[str, Any], ...] = ()  # literal class attributes, for default parameters: revision, ideal, paper
-    source: str = ""  # source digest
+    digest: str | Path = ""  # of its source; a file is digested when the digest is asked for
     calls: tuple[str, ...] = ()  # names of its methods, such as fit, probe, train
     properties: tuple[str, ...] = ()  # their names: whether it has them may depend on parameters
 
     @property
     def summary(self) -> str:
         return self.doc.strip().split("\n", 1)[0]
+
+    @cached_property
+    def source(self) -> str:
+        """The source digest."""
+        return source_digest(self.digest) if isinstance(self.digest, Path) else self.digest
 
     @property
     def revision(self) -> str:
@@ -107,15 +113,22 @@ def read_folder(kind: str, folder: Path, package: str) -> Iterator[Card]:
     for path in sorted(folder.glob("*.py")):
         if path.stem.startswith("_"):
             continue
-        card = read_file(kind, path, f"{package}.{path.stem}", path.stem)
+        card = _read_card(kind, path, f"{package}.{path.stem}", path.stem)
         if card is None:
             raise SpecError(f"{path}: no class whose name in snake case is '{path.stem}'.")
         yield card
 
 
 def read_file(kind: str, path: Path, module: str, name: str, attr: str | None = None) -> Card | None:
-    """The card of class ``attr`` (default: the class named like the file); None if the file does not define it, or
-    if it inherits from another class."""
+    """The card of class ``attr`` (default: the class named like the file), with the digest of the source as it is now.
+
+    None if the file does not define the class, or if it inherits from another one.
+    """
+    card = _read_card(kind, path, module, name, attr)
+    return None if card is None else replace(card, digest=card.source)
+
+
+def _read_card(kind: str, path: Path, module: str, name: str, attr: str | None = None) -> Card | None:
     try:
         body = ast.parse(path.read_bytes()).body
         with tokenize.open(path) as stream:  # decoded as Python does it: byte order mark, coding line
@@ -134,7 +147,7 @@ def read_file(kind: str, path: Path, module: str, name: str, attr: str | None = 
             calls = tuple(item.name for item in functions if not _is_property(item))
             properties = tuple(item.name for item in functions if _is_property(item))
             doc = ast.get_docstring(node) or ""
-            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, source_digest(path), calls, properties)
+            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, path, calls, properties)
     return None
 
 

@@ -44,7 +44,7 @@ def _read_or_load(kind: str, target: str, name: str, path: Path) -> Card:
     # A function, a class that inherits, a re-export (captum.attr:Saliency): the revision is its defining file's.
     source = _source_digest(component, path)
     if not (inspect.isclass(component) and is_dataclass(component)):
-        return Card(kind, name, target, doc=f"{attr} of {module}.", source=source)
+        return Card(kind, name, target, doc=f"{attr} of {module}.", digest=source)
     definition = read_file(
         kind, Path(str(inspect.getsourcefile(component))), component.__module__, name, component.__name__
     )

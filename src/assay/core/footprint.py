@@ -42,6 +42,11 @@ def footprint(model: nn.Module, row: Tensor) -> Footprint:
     return table[key]
 
 
+def same_footprint(model: nn.Module, copy: nn.Module) -> None:
+    """What was measured of a model holds for its copy: nothing is measured again."""
+    _footprints[copy] = dict(_footprints.get(model, {}))
+
+
 def _measure(model: nn.Module, row: Tensor) -> Footprint:
     row, weights = row.detach(), [*model.parameters(), *model.buffers()]
     forward = _peak_bytes(lambda: _forward(model, row), [row, *weights])

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from assay.core.features import Features
+from assay.core.footprint import same_footprint
 from assay.core.question import Question
 
 M = TypeVar("M", bound=nn.Module)
@@ -139,7 +140,9 @@ class Setting:
 def model_copy(model: M) -> M:
     """A copy that shares nothing; works for models that keep activations, too, which ``deepcopy`` alone refuses."""
     with torch.no_grad():  # else a scripted module's parameters would become results of calculations
-        return deepcopy(model, {id(tensor): tensor.detach().clone() for tensor in _computed_tensors(model)})
+        copy = deepcopy(model, {id(tensor): tensor.detach().clone() for tensor in _computed_tensors(model)})
+    same_footprint(model, copy)
+    return copy
 
 
 def _computed_tensors(model: nn.Module) -> Iterator[Tensor]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import rankdata
 
 from assay.report.samples import FEATURES, GallerySamples
+from assay.stats.ranks import average_ranks
 from assay.store.arrays import Array
 
 NOTE = (
@@ -69,4 +69,4 @@ def spearman(left: Array, right: Array) -> float | None:
     """Rank correlation, equal values sharing their average rank; None where one side is constant."""
     if np.ptp(left) == 0 or np.ptp(right) == 0:
         return None
-    return float(np.corrcoef(rankdata(left), rankdata(right))[0, 1])
+    return float(np.corrcoef(average_ranks(left), average_ranks(right))[0, 1])

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, stdtrit
 
 from assay.core.evidence import Array, Evidence, Reduce, Score, mean_score
 from assay.stats.ranks import ROUNDING
@@ -147,6 +146,8 @@ def _over_resamples(seeds: _Seeds, reduce: Reduce, resamples: int, seed: int) ->
 
 def _student(units: Numbers, weight: Numbers) -> Limits:
     """Student's t around the weighted sum of the units."""
+    from scipy.special import stdtrit  # takes a quarter of a second to import
+
     error = units.std(ddof=1) * np.sqrt(np.square(weight).sum())
     half = stdtrit(len(units) - 1, (1 + LEVEL) / 2) * error
     return float(weight @ units - half), float(weight @ units + half)
@@ -180,6 +181,8 @@ def _inside(units: Numbers, bounds: Limits) -> bool:
 
 def _share_limits(share: float, trials: float) -> Limits:
     """Clopper and Pearson's interval for a share; the numbers of hits and trials need not be whole."""
+    from scipy.special import betaincinv  # takes a quarter of a second to import
+
     hits = min(max(share, 0.0), 1.0) * trials
     misses, tail = trials - hits, (1 - LEVEL) / 2
     low = float(betaincinv(hits, misses + 1, tail)) if hits > 0 else 0.0

@@ -12,10 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
-from scipy.stats import rankdata
 
-from assay.stats.ranks import joined_within, rounded_differences, rounding_of
+from assay.stats.ranks import average_ranks, joined_within, rounded_differences, rounding_of
 
 EXACT = 50  # up to so many differences
 
@@ -47,12 +45,14 @@ def _signed_ranks(left: Numbers, right: Numbers) -> Numbers:
     if not len(differences):
         return differences
     sizes = joined_within(np.abs(differences), rounding_of(left, right))
-    return np.asarray(np.sign(differences) * rankdata(sizes), np.float64)
+    return np.asarray(np.sign(differences) * average_ranks(sizes), np.float64)
 
 
 def _probability(ranks: Numbers) -> float:
     surplus, sizes = abs(float(ranks.sum())), np.abs(ranks)
     if len(ranks) > EXACT:
+        from scipy.special import ndtr  # takes a quarter of a second to import
+
         return float(min(1.0, 2 * ndtr(-max(surplus - 1, 0) / np.sqrt(np.square(sizes).sum()))))
     smaller_sum = round(float(sizes.sum()) - surplus)  # twice the smaller of both rank sums, a whole number
     doubled = tuple(sorted(round(2 * float(size)) for size in sizes))

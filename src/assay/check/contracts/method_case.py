@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import cast
 
 from torch import Tensor
 
 from assay.artifacts.answer import fit, make_query
 from assay.check.contracts.fault import Fault, Unanswered
-from assay.check.instruments.budgets import ROWS, budgets, metered
+from assay.check.instruments.budgets import budgets, metered
+from assay.check.instruments.process_state import process_state_restored
 from assay.check.instruments.sites import POOL, Site
 from assay.core.errors import NotApplicable
 from assay.core.machine import Machine
@@ -20,6 +22,7 @@ from assay.core.question import Question
 from assay.core.rng import Stream
 
 PAIR = (0, 1)
+CALLED_ROWS = {1: 8, 8: 16, 64: 64}  # by rows per call, how many rows must be called: several calls of each size
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,30 +31,47 @@ class MethodCase:
 
     target: str
     method: Method
-    site: Site
+    origin: Site
+    _plain: dict[tuple[int, ...], Tensor | Exception] = field(default_factory=dict)  # shared by fresh cases
 
     @property
     def name(self) -> str:
-        return f"{self.target} at {self.site.name}"
+        return f"{self.target} at {self.origin.name}"
+
+    @cached_property
+    def site(self) -> Site:
+        """The site with a copy of its model, which only this case uses."""
+        return self.origin.fresh()
+
+    @cached_property
+    def _fitted(self) -> dict[str, Tensor]:
+        return self.fit(Machine())
 
     @property
     def fits(self) -> bool:
         return hasattr(self.method, "fit")
 
     def fresh(self) -> MethodCase:
-        return replace(self, site=self.site.fresh())
+        return replace(self)
 
     def fault(self, contract: Callable[..., object], message: str, witness: str = "") -> Fault:
         return Fault(contract.__name__, self.name, message, witness)
 
     def query(self, rows: Sequence[int], machine: Machine = Machine()) -> Query:
         """The site's own question, with the result of the method's ``fit`` if it has one."""
-        stream = Stream("method", self.target, self.site.name)
-        query = make_query(self.site.setting, self.site.rows(rows), Question(), stream, machine)
+        query = make_query(self.site.setting, self.site.rows(rows), Question(), self._stream, machine)
         if not self.fits:
             return query
-        method = cast(Fitted, self.method)
-        return replace(query, fitted=fit(method, self.site.setting, Question(), stream, machine))
+        fitted = self._fitted if machine == Machine() else self.fit(machine)
+        return replace(query, fitted={name: tensor.clone() for name, tensor in fitted.items()})
+
+    def fit(self, machine: Machine) -> dict[str, Tensor]:
+        """The result of the method's ``fit``, computed anew; ``query`` computes it once per case."""
+        return fit(cast(Fitted, self.method), self.site.setting, Question(), self._stream, machine)
+
+    @property
+    def _stream(self) -> Stream:
+        return Stream("method", self.target, self.origin.name)
 
     def answer(self, rows: Sequence[int], machine: Machine = Machine()) -> Tensor:
         """The attribution; raises Unanswered if it is not a tensor with one row per sample."""
@@ -61,16 +81,26 @@ class MethodCase:
         return result.detach()
 
     def plain(self, rows: Sequence[int]) -> Tensor:
-        """The answer that others are compared with; raises Unanswered in place of errors other than NotApplicable."""
-        try:
-            return self.answer(rows)
-        except NotApplicable:
-            raise
-        except Exception as error:
-            raise Unanswered from error
+        """The answer that others are compared with; raises Unanswered in place of errors other than NotApplicable.
 
-    def budgets(self) -> tuple[range, dict[str, Machine]]:
-        """Machines that take 1, 8 and 64 rows per call, and enough samples to fill calls of 64 rows.
+        Computed once for all contracts, on a model of its own.
+        """
+        known = tuple(rows)
+        if known not in self._plain:
+            with process_state_restored():
+                try:
+                    self._plain[known] = self.fresh().answer(rows).clone()
+                except Exception as error:
+                    self._plain[known] = error
+        answer = self._plain[known]
+        if isinstance(answer, NotApplicable):
+            raise answer
+        if isinstance(answer, Exception):
+            raise Unanswered from answer
+        return answer
+
+    def budgets(self) -> dict[str, tuple[range, Machine]]:
+        """Machines that take 1, 8 and 64 rows per call, and samples that need several such calls.
 
         Methods with many model rows per sample need only 2, 4 or 8 samples, which share a call of 8 rows evenly.
         """
@@ -79,13 +109,16 @@ class MethodCase:
         with metered(self.site.setting.model) as meter:
             self.method(query)
         per_sample = meter.rows / len(PAIR)
-        count = next((count for count in (2, 4, 8) if count * per_sample >= max(ROWS)), POOL)
-        return range(count), budgets(footprint, meter.kinds)
+        fill = {
+            rows: next((count for count in (2, 4, 8, 16) if count * per_sample >= wanted), POOL)
+            for rows, wanted in CALLED_ROWS.items()
+        }
+        return {name: (range(fill[rows]), machine) for name, (rows, machine) in budgets(footprint, meter.kinds).items()}
 
     def reason(self) -> str:
         """Why the method does not apply at this site; empty if it does."""
         try:
-            self.fresh().answer(PAIR)
+            self.plain(PAIR)
         except NotApplicable as error:
             return str(error)
         return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +25,12 @@ BLOCK = tuple(range(8))
 def shape(case: MethodCase) -> Iterator[Fault]:
     """An attribution has the input's shape or one number per feature: metrics can sum channels, not guess numbers."""
     query = case.query(PAIR)
-    result: Any = _result_of(lambda: case.method(query))
+    try:
+        result: Any = case.method(query)
+    except NotApplicable:
+        raise
+    except Exception as error:
+        raise Unanswered from error
     attribution = torch.nan_to_num(result) if isinstance(result, Tensor) else result
     try:
         check_attribution(attribution, query.x, query.setting.features)
@@ -69,17 +74,16 @@ def rows_independent(case: MethodCase) -> Iterator[Fault]:
 def budget(case: MethodCase) -> Iterator[Fault]:
     """1, 8 or 64 rows per model call give the same attribution: memory does not change results."""
     case.plain(PAIR)
-    block, machines = case.budgets()
-    plain = case.plain(block)
-    for name, machine in machines.items():
-        if rows := differing_rows(plain, case.answer(block, machine)):
+    for name, (block, machine) in case.budgets().items():
+        if rows := differing_rows(case.plain(block), case.answer(block, machine)):
             yield case.fault(budget, f"answered differently with {name}", listed_samples(rows))
 
 
 def model_untouched(case: MethodCase) -> Iterator[Fault]:
     """The model keeps its hooks, modes, weights and attributes: the next method uses the same model."""
-    before = snapshot(case.site.setting.model)
     case.plain(PAIR)
+    before = snapshot(case.site.setting.model)
+    case.answer(PAIR)
     for name in changed_parts(before, snapshot(case.site.setting.model)):
         yield case.fault(model_untouched, "left the model changed", name)
 
@@ -89,7 +93,7 @@ def model_untouched_after_exception(case: MethodCase) -> Iterator[Fault]:
     case.plain(PAIR)
     query = case.query(PAIR)
     model = case.site.setting.model
-    fits = [lambda: case.query(PAIR)] if case.fits else []
+    fits = [lambda: case.fit(query.machine)] if case.fits else []
     for work in [lambda: case.method(query), *fits]:
         for name, when in changes_after_failures(model, work):
             yield case.fault(model_untouched_after_exception, f"left the model changed after {when}", name)
@@ -97,11 +101,12 @@ def model_untouched_after_exception(case: MethodCase) -> Iterator[Fault]:
 
 def input_untouched(case: MethodCase) -> Iterator[Fault]:
     """x, target, baseline and fitted tensors are unchanged: the metric judges the input that was explained."""
+    case.plain(PAIR)
     query = case.query(PAIR)
     query = replace(query, baseline=query.baseline.clone())  # an expanded view cannot be written to
     inputs = {"x": query.x, "target": query.target, "baseline": query.baseline, **query.fitted}
     before = {name: tensor.clone() for name, tensor in inputs.items()}
-    _result_of(lambda: case.method(query))
+    case.method(query)
     for name, tensor in inputs.items():
         if not same_bits(tensor, before[name]):
             yield case.fault(input_untouched, f"changed {name}")
@@ -111,12 +116,11 @@ def input_untouched(case: MethodCase) -> Iterator[Fault]:
 
 def no_global_randomness(case: MethodCase) -> Iterator[Fault]:
     """Global random streams are neither used nor advanced: a result depends on its question, not on what ran before."""
+    first = case.plain(BLOCK)
     with reseeded(1):
         before = streams()
-        first = case.plain(BLOCK)
-        moved = differences(before, streams())
-    with reseeded(2):
         second = case.answer(BLOCK)
+        moved = differences(before, streams())
     for name in moved:
         yield case.fault(no_global_randomness, f"moved the global random stream of {name}")
     if rows := differing_rows(first, second):
@@ -125,15 +129,16 @@ def no_global_randomness(case: MethodCase) -> Iterator[Fault]:
 
 def no_global_switches(case: MethodCase) -> Iterator[Fault]:
     """Gradient mode, number format, threads and other switches of the process are unchanged."""
-    before = switches()
     case.plain(PAIR)
+    before = switches()
+    case.answer(PAIR)
     for name in differences(before, switches()):
         yield case.fault(no_global_switches, f"left a switch of the process changed: {name}")
 
 
 def answers_not_applicable(case: MethodCase) -> Iterator[Fault]:
     """A method answers or raises NotApplicable with a reason, also without gradients; it raises nothing else."""
-    opaque = replace(case, site=case.site.opaque())
+    opaque = replace(case, origin=case.origin.opaque())
     for model, variant in (("this model", case), ("a model without gradients", opaque)):
         try:
             variant.method(variant.query(PAIR))
@@ -143,16 +148,6 @@ def answers_not_applicable(case: MethodCase) -> Iterator[Fault]:
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
             yield case.fault(answers_not_applicable, f"raised {text} at {model}, not NotApplicable")
-
-
-def _result_of(call: Callable[[], Any]) -> Any:
-    """What the call returns; raises Unanswered in place of errors other than NotApplicable."""
-    try:
-        return call()
-    except NotApplicable:
-        raise
-    except Exception as error:
-        raise Unanswered from error
 
 
 CONTRACTS = (

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from assay.artifacts.answer import make_trial
 from assay.check.contracts.fault import Fault, Unanswered
+from assay.check.instruments.process_state import process_state_restored
 from assay.check.instruments.sites import Site
 from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, Score, mean_score
@@ -30,14 +32,20 @@ class MetricCase:
 
     target: str
     metric: Any
-    site: Site
+    origin: Site
+    _plain: dict[tuple[int, ...], Evidence | Exception] = field(default_factory=dict)  # shared by fresh cases
 
     @property
     def name(self) -> str:
-        return f"{self.target} at {self.site.name}"
+        return f"{self.target} at {self.origin.name}"
+
+    @cached_property
+    def site(self) -> Site:
+        """The site with a copy of its model, which only this case uses."""
+        return self.origin.fresh()
 
     def fresh(self) -> MetricCase:
-        return replace(self, site=self.site.fresh())
+        return replace(self)
 
     def fault(self, contract: Callable[..., object], message: str, witness: str = "") -> Fault:
         return Fault(contract.__name__, self.name, message, witness)
@@ -46,7 +54,7 @@ class MetricCase:
         samples, setting = self.site.rows(rows), self.site.setting
         question = Question().over(setting.question)
         target = targets_for(setting, question, samples, machine)
-        return Scene(setting, samples, question, target, Stream("metric", self.target, self.site.name), machine)
+        return Scene(setting, samples, question, target, Stream("metric", self.target, self.origin.name), machine)
 
     def trial(self, rows: Sequence[int], machine: Machine = Machine()) -> Trial:
         """A trial of random numbers, in the input's shape."""
@@ -58,17 +66,30 @@ class MetricCase:
 
         The method has the default budget: rounding in its answers is no fault of the metric.
         """
-        query = replace(scene.ask(), stream=Stream("method", "check", self.site.name), machine=Machine())
+        query = replace(scene.ask(), stream=Stream("method", "check", self.origin.name), machine=Machine())
         return make_trial(self.metric, scaled_difference, query, scene, attribution)
 
     def plain(self, rows: Sequence[int]) -> Evidence:
-        """The evidence that others are compared with; raises Unanswered in place of errors other than NotApplicable."""
-        try:
-            evidence: Evidence = self.metric(self.trial(rows))
-        except NotApplicable:
-            raise
-        except Exception as error:
-            raise Unanswered from error
+        """The evidence that others are compared with; raises Unanswered in place of errors other than NotApplicable.
+
+        Computed once for all contracts, on a model of its own.
+        """
+        known = tuple(rows)
+        if known not in self._plain:
+            with process_state_restored():
+                try:
+                    self._plain[known] = self.fresh().evidence(rows)
+                except Exception as error:
+                    self._plain[known] = error
+        evidence = self._plain[known]
+        if isinstance(evidence, NotApplicable):
+            raise evidence
+        if isinstance(evidence, Exception):
+            raise Unanswered from evidence
+        return evidence
+
+    def evidence(self, rows: Sequence[int], machine: Machine = Machine()) -> Evidence:
+        evidence: Evidence = self.metric(self.trial(rows, machine))
         return evidence
 
     def judge(self, scene: Scene, attribution: Tensor) -> Evidence:
@@ -81,9 +102,8 @@ class MetricCase:
 
     def reason(self) -> str:
         """Why the metric does not apply at this site; empty if it does."""
-        case = self.fresh()
         try:
-            case.metric(case.trial(FEW))
+            self.plain(FEW)
         except NotApplicable as error:
             return str(error)
         return ""

@@ -31,7 +31,7 @@ ROUNDING = (
 def answers(case: MetricCase) -> Iterator[Fault]:
     """A metric answers or raises NotApplicable with a reason; it raises nothing else."""
     try:
-        case.metric(case.trial(FEW))
+        case.evidence(FEW)
     except NotApplicable as error:
         if not str(error).strip():
             yield case.fault(answers, "does not apply and gives no reason")
@@ -58,7 +58,7 @@ def blocks_merge(case: MetricCase) -> Iterator[Fault]:
     """Blocks of samples, judged one by one and merged, give the rows and the score of the whole set."""
     whole = case.plain(MANY)
     starts = range(0, len(MANY), BLOCK)
-    blocks = merge([case.metric(case.trial(MANY[start : start + BLOCK])) for start in starts])
+    blocks = merge([case.evidence(MANY[start : start + BLOCK]) for start in starts])
     yield from _row_faults(case, blocks_merge, whole, blocks, f"blocks of {BLOCK}, merged", EXACT)
     left, right = case.reduce(whole), case.reduce(blocks)
     if not _equal(left.value, right.value) or (left.count, left.defined) != (right.count, right.defined):
@@ -67,11 +67,12 @@ def blocks_merge(case: MetricCase) -> Iterator[Fault]:
 
 def batch(case: MetricCase) -> Iterator[Fault]:
     """1, 8 or 64 rows per model call give the same evidence: memory does not change results."""
+    plain = case.plain(FEW)
     footprint = case.scene(FEW).ask().footprint  # measured before the meter runs
     with metered(case.site.setting.model) as meter:
-        plain = case.plain(FEW)
-    for name, machine in budgets(footprint, meter.kinds).items():
-        evidence = case.metric(case.trial(FEW, machine))
+        case.evidence(FEW)
+    for name, (_, machine) in budgets(footprint, meter.kinds).items():
+        evidence = case.evidence(FEW, machine)
         yield from _row_faults(case, batch, plain, evidence, name, ROUNDING)
 
 
@@ -111,25 +112,25 @@ def attribution_untouched(case: MetricCase) -> Iterator[Fault]:
 
 def model_untouched(case: MetricCase) -> Iterator[Fault]:
     """The model keeps its hooks, modes, weights and attributes: the next metric uses the same model."""
-    before = snapshot(case.site.setting.model)
     case.plain(FEW)
+    before = snapshot(case.site.setting.model)
+    case.evidence(FEW)
     for name in changed_parts(before, snapshot(case.site.setting.model)):
         yield case.fault(model_untouched, "left the model changed", name)
 
 
 def deterministic(case: MetricCase) -> Iterator[Fault]:
     """The same trial gets bitwise the same evidence."""
-    yield from _row_faults(case, deterministic, case.plain(FEW), case.metric(case.trial(FEW)), "the second time", 0.0)
+    yield from _row_faults(case, deterministic, case.plain(FEW), case.evidence(FEW), "the second time", 0.0)
 
 
 def no_global_randomness(case: MetricCase) -> Iterator[Fault]:
     """Global random streams are neither used nor advanced."""
+    first = case.plain(FEW)
     with reseeded(1):
         before = streams()
-        first = case.plain(FEW)
+        second = case.evidence(FEW)
         moved = differences(before, streams())
-    with reseeded(2):
-        second = case.metric(case.trial(FEW))
     for name in moved:
         yield case.fault(no_global_randomness, f"moved the global random stream of {name}")
     yield from _row_faults(case, no_global_randomness, first, second, "under another global seed", EXACT)
@@ -137,8 +138,9 @@ def no_global_randomness(case: MetricCase) -> Iterator[Fault]:
 
 def no_global_switches(case: MetricCase) -> Iterator[Fault]:
     """Gradient mode, number format, threads and other switches of the process are unchanged."""
-    before = switches()
     case.plain(FEW)
+    before = switches()
+    case.evidence(FEW)
     for name in differences(before, switches()):
         yield case.fault(no_global_switches, f"left a switch of the process changed: {name}")
 
@@ -147,7 +149,7 @@ def sample_order(case: MetricCase) -> Iterator[Fault]:
     """Samples in another order give the same rows in that order: a row depends on its sample, not on its position."""
     plain = case.plain(FEW)
     order = [*FEW[3:], *FEW[:3]]
-    reordered = case.metric(case.trial(order)).rows
+    reordered = case.evidence(order).rows
     back = {name: array[np.argsort(order)] for name, array in reordered.items() if len(array) == len(order)}
     yield from _row_faults(case, sample_order, plain, Evidence(back), "in another order", EXACT)
 

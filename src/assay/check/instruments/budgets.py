@@ -43,11 +43,13 @@ def metered(model: nn.Module) -> Iterator[Meter]:
         handle.remove()
 
 
-def budgets(footprint: Footprint, kinds: Iterable[str]) -> dict[str, Machine]:
-    """Machines for 1, 8 and 64 rows per call, of each kind of pass in use: gradient passes need more memory per row.
+def budgets(footprint: Footprint, kinds: Iterable[str]) -> dict[str, tuple[int, Machine]]:
+    """1, 8 and 64 rows per call, each with its machine, of each kind of pass in use: gradients need more memory.
 
     One budget serves one row of both kinds, since a call takes at least one row.
     """
     passes = {"forward": footprint.forward, "gradient": footprint.gradient}
-    larger = {f"{rows} rows a {kind} pass": Machine(memory=rows * passes[kind]) for kind in kinds for rows in ROWS[1:]}
-    return {f"{ROWS[0]} row a pass": Machine(memory=ROWS[0] * footprint.forward), **larger}
+    larger = {
+        f"{rows} rows a {kind} pass": (rows, Machine(memory=rows * passes[kind])) for kind in kinds for rows in ROWS[1:]
+    }
+    return {f"{ROWS[0]} row a pass": (ROWS[0], Machine(memory=ROWS[0] * footprint.forward)), **larger}

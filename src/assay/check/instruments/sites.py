@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from assay.catalogue.registry import catalogue
+from assay.core.footprint import footprint
 from assay.core.protocols import Environment, Trained
 from assay.core.rng import global_streams_restored
 from assay.core.setting import Samples, Setting, model_copy
@@ -68,7 +69,8 @@ class Site:
         return Samples(self.pool.x[index], self.pool.label[index], truth, tuple(index))
 
     def fresh(self) -> Site:
-        """The same site with a copy of the model."""
+        """The same site with a copy of the model, whose footprint is measured once for all copies."""
+        footprint(self.setting.model, self.pool.x[:1])
         return replace(self, setting=replace(self.setting, model=model_copy(self.setting.model)))
 
     def precise(self) -> Site:
