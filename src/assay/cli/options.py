@@ -42,7 +42,7 @@ DryRun = Annotated[
         help="Print what would be computed, and how long it takes. What has no known time is tried once, and not kept.",
     ),
 ]
-Scale = Annotated[str, typer.Option(help="quick: the study as written; full: with what its table [full] replaces.")]
+Scale = Annotated[str, typer.Option(help="quick: the study as written; full: with what its table \\[full] replaces.")]
 Device = Annotated[str, typer.Option(help="Where models run: cpu, cuda, cuda:1, ...")]
 Memory = Annotated[
     str,
