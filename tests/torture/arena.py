@@ -118,8 +118,17 @@ def ended(process):
 
 def answers(root):
     """How often the logs have an answer to each key."""
-    records = [line.record for path in logs(root / "logs").values() for line in lines(path)]
-    return Counter(record.key for record in records if record and record.kind != "run" and record.status != "failed")
+    return Counter(record.key for record in _records(root) if record.kind != "run" and record.status != "failed")
+
+
+def failures(root):
+    """The reasons of the failed records in the logs."""
+    return [record.reason for record in _records(root) if record.status == "failed"]
+
+
+def _records(root):
+    records = (line.record for path in logs(root / "logs").values() for line in lines(path))
+    return [record for record in records if record]
 
 
 def wait_for_records(root, process, more=1):

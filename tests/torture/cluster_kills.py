@@ -3,7 +3,7 @@
 import os
 from contextlib import contextmanager
 
-from torture.arena import answers, ended, kill, wait_for_records
+from torture.arena import answers, ended, failures, kill, wait_for_records
 from torture.cluster import Cluster
 from torture.tally import Tally
 
@@ -79,7 +79,8 @@ def _end(arena, tally, store, process, seen=()):
     """The run ends well by itself, and its store is the reference."""
     code = ended(process)
     if code != 0:
-        tally.problems.append(f"exit code {code}: {process.errors.read_text()[-500:]}")
+        why = failures(arena.root(store)) or [process.errors.read_text()[-500:]]
+        tally.problems.append(f"exit code {code}: {'; '.join(why)}")
     seen = {*seen, *answers(arena.root(store))}
     arena.finish(store)
     tally.compare(arena, arena.root(store), seen)

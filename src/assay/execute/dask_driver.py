@@ -47,7 +47,9 @@ class Driver:
     queue: Queue
     waiting: list[Task]  # to be handed out before the queue's
     running: dict[Any, tuple[Bundle, Any]] = field(default_factory=dict)  # a bundle and its future, by the future's key
-    alone: set[str] = field(default_factory=set)  # keys of artifacts to be computed alone, because their bundle failed
+    alone: set[str] = field(
+        default_factory=set
+    )  # keys of artifacts to be computed alone, because their bundle failed or their workers died
     late: set[str] = field(default_factory=set)  # keys of artifacts that took too long
     held: OrderedDict[str, Any] = field(default_factory=OrderedDict)  # futures of arrays in the cluster, by digest
     last_look: float = -LOOK  # at the size of the cluster, in seconds of the monotonic clock
@@ -108,7 +110,10 @@ class Driver:
         artifact = bundle[0][0]
         digests = {record.arrays: record for _, records in bundle for record in records.values() if record.arrays}
         arrays = {digest: self._hold(record) for digest, record in digests.items()} if self.job.carries else {}
-        key = f"assay-{artifact.kind}-{artifact.key}-{len(bundle)}-{self.job.token}"
+        size = (
+            "alone" if artifact.key in self.alone else len(bundle)
+        )  # Dask would answer an old key with the old failure
+        key = f"assay-{artifact.kind}-{artifact.key}-{size}-{self.job.token}"
         future = self.client.submit(compute, bundle, self.job, arrays, key=key, pure=False, resources=self.resources)
         self.running[future.key] = bundle, future
         self.completed.add(future)
@@ -152,14 +157,15 @@ class Driver:
         return [record for record, _ in results]
 
     def _failed(self, bundle: Bundle, error: Exception) -> list[Record]:
-        """The failed record of a bundle of one artifact. Artifacts of a larger bundle are tried again, each alone."""
-        if len(bundle) > 1:
+        """The failed record of one artifact. Artifacts of a larger bundle are tried again, each alone; so is one whose
+        workers died, since Dask also counts workers at which it only waited."""
+        artifact, died = bundle[0][0], isinstance(error, KilledWorker)
+        if len(bundle) > 1 or (died and artifact.key not in self.alone):
             self.waiting += bundle
             self.alone |= {artifact.key for artifact, _ in bundle}
             return []
-        artifact = bundle[0][0]
         reason = f"{type(error).__name__}: {error}"
-        if isinstance(error, KilledWorker):
+        if died:
             reason = f"several workers died while they computed this: {error}{KILLED}"
         return [failed_record(artifact.kind, artifact.key, reason)]
 

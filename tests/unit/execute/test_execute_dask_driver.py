@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from distributed.scheduler import KilledWorker
 
 from assay.artifacts.artifact import Group
 from assay.artifacts.component import Component
@@ -79,6 +80,17 @@ def test_of_a_bundle_that_fails_each_is_tried_alone_and_only_the_one_to_blame_is
     (record,) = given._records(Future(RuntimeError("died")), ((Timed("quick 2"), {}),))
     assert (record.key, record.status) == ("quick 2", "failed")
     assert "died" in record.reason
+
+
+def test_an_artifact_whose_workers_died_is_tried_again_before_it_is_blamed():
+    given = driver("quick 1")
+    death = Future(KilledWorker("quick 1", None, 3))
+    assert given._records(death, given._next_bundle()) == []
+    bundle = given._next_bundle()
+    assert [artifact.key for artifact, _ in bundle] == ["quick 1"]
+    (record,) = given._records(death, bundle)
+    assert record.status == "failed"
+    assert "several workers died" in record.reason
 
 
 def test_of_a_bundle_with_a_late_artifact_the_others_are_given_out_again():
