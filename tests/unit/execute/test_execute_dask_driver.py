@@ -84,7 +84,7 @@ def test_of_a_bundle_that_fails_each_is_tried_alone_and_only_the_one_to_blame_is
 
 def test_an_artifact_whose_workers_died_is_tried_again_before_it_is_blamed():
     given = driver("quick 1")
-    death = Future(KilledWorker("quick 1", None, 3))
+    death = Future(KilledWorker("quick 1", SimpleNamespace(address="tcp://127.0.0.1:1"), 3))
     assert given._records(death, given._next_bundle()) == []
     bundle = given._next_bundle()
     assert [artifact.key for artifact, _ in bundle] == ["quick 1"]
