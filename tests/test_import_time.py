@@ -1,4 +1,4 @@
-"""What starts quickly stays so: listing, planning, storing and reporting import no torch."""
+"""What starts quickly stays so: listing, planning, storing and reporting import no torch and no scipy.stats."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import assay
 
 SRC = Path(assay.__path__[0])
-HEAVY = ("torch", "captum", "sklearn")
+HEAVY = ("torch", "captum", "sklearn", "scipy.special", "scipy.stats")
 LIGHT = ("study", "store", "stats", "report")
 
 COMMAND = """

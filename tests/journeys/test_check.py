@@ -1,6 +1,7 @@
 """``assay check``: the contract suite as a command, for our components and those of others."""
 
 import json
+import re
 import subprocess
 import sys
 from functools import partial
@@ -75,8 +76,8 @@ def theirs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_foreign_metric_gets_a_certificate_with_the_smallest_witness(theirs):
-    done = process("theirs:Adds(channels=1)", "--ideal", "1", "--literal", "theirs:within", "--json")
+def test_a_foreign_metric_gets_a_certificate_with_the_smallest_witness(check, theirs):
+    done = check("theirs:Adds(channels=1)", "--ideal", "1", "--literal", "theirs:within", "--json")
     certificate = json.loads(done.stdout)
     summary = [certificate[key] for key in ("kind", "passed", "package")]
     assert (done.returncode, *summary) == (1, "metrics", False, None)
@@ -87,7 +88,8 @@ def test_a_foreign_metric_gets_a_certificate_with_the_smallest_witness(theirs):
     faults = {fault["contract"]: fault for part in certificate["contracts"] for fault in part["faults"]}
     assert faults["answers_on_linear_models"]["message"] == "raised AssertionError: too many channels"
     assert faults["exact_on_linear"]["message"].endswith("where numbers are tenths, which floats round")
-    assert "returned [[0], [1]] instead of 1" in faults["exact_on_linear"]["witness"]
+    # Whether the second sum is rounded depends on the processor.
+    assert re.search(r"returned \[\[0\], \[[01]\]\] instead of 1", faults["exact_on_linear"]["witness"])
     assert certificate["assay"]
 
 

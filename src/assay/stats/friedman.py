@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import numpy.typing as npt
+import scipy  # its parts are imported where they are used: scipy.stats takes a second
 
 from assay.stats.holm import LEVEL
 
@@ -29,17 +30,13 @@ def friedman(ranks: npt.NDArray[np.float64]) -> Friedman | None:
         return None
     if not np.ptp(ranks, axis=1).any():  # all tie in all units: the statistic would be 0 / 0
         return Friedman(0.0, 1.0, 0.0)
-    from scipy.special import chdtrc  # takes a quarter of a second to import
-
     centred = ranks - (methods + 1) / 2
     statistic = float((methods - 1) * np.square(centred.sum(axis=0)).sum() / np.square(centred).sum())
-    return Friedman(statistic, float(chdtrc(methods - 1, statistic)), statistic / (units * (methods - 1)))
+    return Friedman(statistic, float(scipy.special.chdtrc(methods - 1, statistic)), statistic / (units * (methods - 1)))
 
 
 @cache
 def critical_difference(methods: int, units: int) -> float:
     """Nemenyi's: mean ranks further apart differ significantly."""
-    from scipy.stats import studentized_range  # takes a second to import
-
-    quantile = float(studentized_range.ppf(1 - LEVEL, methods, np.inf)) / np.sqrt(2)
+    quantile = float(scipy.stats.studentized_range.ppf(1 - LEVEL, methods, np.inf)) / np.sqrt(2)
     return float(quantile * np.sqrt(methods * (methods + 1) / (6 * units)))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy  # its parts are imported where they are used: scipy.stats takes a second
 
 from assay.core.evidence import Array, Evidence, Reduce, Score, mean_score
 from assay.stats.ranks import ROUNDING
@@ -146,10 +147,8 @@ def _over_resamples(seeds: _Seeds, reduce: Reduce, resamples: int, seed: int) ->
 
 def _student(units: Numbers, weight: Numbers) -> Limits:
     """Student's t around the weighted sum of the units."""
-    from scipy.special import stdtrit  # takes a quarter of a second to import
-
     error = units.std(ddof=1) * np.sqrt(np.square(weight).sum())
-    half = stdtrit(len(units) - 1, (1 + LEVEL) / 2) * error
+    half = scipy.special.stdtrit(len(units) - 1, (1 + LEVEL) / 2) * error
     return float(weight @ units - half), float(weight @ units + half)
 
 
@@ -181,12 +180,10 @@ def _inside(units: Numbers, bounds: Limits) -> bool:
 
 def _share_limits(share: float, trials: float) -> Limits:
     """Clopper and Pearson's interval for a share; the numbers of hits and trials need not be whole."""
-    from scipy.special import betaincinv  # takes a quarter of a second to import
-
     hits = min(max(share, 0.0), 1.0) * trials
     misses, tail = trials - hits, (1 - LEVEL) / 2
-    low = float(betaincinv(hits, misses + 1, tail)) if hits > 0 else 0.0
-    return low, float(betaincinv(hits + 1, misses, 1 - tail)) if misses > 0 else 1.0
+    low = float(scipy.special.betaincinv(hits, misses + 1, tail)) if hits > 0 else 0.0
+    return low, float(scipy.special.betaincinv(hits + 1, misses, 1 - tail)) if misses > 0 else 1.0
 
 
 def sample_numbers(

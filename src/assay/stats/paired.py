@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy  # its parts are imported where they are used: scipy.stats takes a second
 
 from assay.core.evidence import Evidence, Reduce, mean_score
 from assay.stats.ranks import rounded_differences
@@ -40,11 +41,9 @@ def paired(left: Evidence, right: Evidence, reduce: Reduce = mean_score, level: 
 
 def student_difference(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64], level: float = 0.95) -> Paired:
     """The mean difference of paired values, two or more, with Student's t."""
-    from scipy.special import stdtrit  # takes a quarter of a second to import
-
     differences = rounded_differences(left, right)
     mean, count = float(differences.mean()), len(differences)
-    half = float(stdtrit(count - 1, (1 + level) / 2) * differences.std(ddof=1) / np.sqrt(count))
+    half = float(scipy.special.stdtrit(count - 1, (1 + level) / 2) * differences.std(ddof=1) / np.sqrt(count))
     return Paired(mean, mean - half, mean + half, count)
 
 

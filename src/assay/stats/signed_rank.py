@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+import scipy  # its parts are imported where they are used: scipy.stats takes a second
 
 from assay.stats.ranks import average_ranks, joined_within, rounded_differences, rounding_of
 
@@ -51,9 +52,7 @@ def _signed_ranks(left: Numbers, right: Numbers) -> Numbers:
 def _probability(ranks: Numbers) -> float:
     surplus, sizes = abs(float(ranks.sum())), np.abs(ranks)
     if len(ranks) > EXACT:
-        from scipy.special import ndtr  # takes a quarter of a second to import
-
-        return float(min(1.0, 2 * ndtr(-max(surplus - 1, 0) / np.sqrt(np.square(sizes).sum()))))
+        return float(min(1.0, 2 * scipy.special.ndtr(-max(surplus - 1, 0) / np.sqrt(np.square(sizes).sum()))))
     smaller_sum = round(float(sizes.sum()) - surplus)  # twice the smaller of both rank sums, a whole number
     doubled = tuple(sorted(round(2 * float(size)) for size in sizes))
     return float(min(1.0, 2 * _cumulative(doubled)[smaller_sum]))

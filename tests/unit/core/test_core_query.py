@@ -13,6 +13,7 @@ from assay.core.errors import NotApplicable
 from assay.core.footprint import GAPS, footprint
 from assay.core.machine import Machine
 from assay.core.rng import Stream
+from assay.core.setting import model_copy
 from assay.train.networks import initialise
 from assay.train.resnet import resnet
 from scenes import ask, cnn, data, mlp
@@ -315,6 +316,18 @@ def test_a_footprint_is_measured_once_per_model_and_shape():
     other = Counting(nn.Flatten())
     footprint(other, torch.zeros(1, 4))
     assert other.calls == [1, 1]
+
+
+def test_a_copy_has_the_footprint_of_its_model_for_the_shapes_that_were_measured():
+    model = Counting(nn.Flatten())
+    found = footprint(model, torch.zeros(1, 4))
+    copy = model_copy(model)
+    copy.calls.clear()
+    assert footprint(copy, torch.zeros(1, 4)) == found
+    assert copy.calls == []
+    footprint(copy, torch.zeros(1, 5))
+    assert copy.calls == [1, 1]
+    assert model.calls == [1, 1]
 
 
 def test_a_footprint_leaves_no_hooks_and_no_gradients():
