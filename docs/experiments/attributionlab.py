@@ -22,6 +22,13 @@ PLACES: Mapping[str, tuple[str, str]] = {
     "modulo": ("tables 3 and 4, figures 16 to 18", "side 64; label 0 apart; IG* is IG, exact IG in its place"),
     "count": ("figure 2's kind, appendix D", "ours: the counting part alone; the document has no numbers for it"),
     "two_objects": ("figure 3, appendix A", "four small networks on 32 x 32 pixels; the document's is not described"),
+    "real_signs": ("figure 5b", "CIFAR-10, ResNet-20 and a small ViT; a number for what the figure shows, ours"),
+    "real_segments": (
+        "figures 6b, 25 and 26",
+        "CIFAR-10 in place of ImageNet; no SAM; a number for how maps change, ours",
+    ),
+    "real_baselines": ("figure 7d", "CIFAR-10 in place of ImageNet; a number for how maps change, ours"),
+    "real_positive": ("figure 8b", "CIFAR-10 in place of ImageNet; six images"),
     "pixel_modulo": ("table 1, appendix F", "the document's size; 24 images, no slow methods"),
 }
 CURVES: Mapping[str, Sequence[str]] = {  # the metrics that the page shows
@@ -76,7 +83,8 @@ def _studies() -> Iterator[str]:
     places = {**PLACES, **{name: ("none: a failure curve", "side 64; ours") for name in CURVES}}
     for name, (place, difference) in places.items():
         study = find(f"{FOLDER}/{name}")
-        size = f"{len(study.seeds)} seeds x {study.environments[0].samples} samples"
+        seeds = "one seed" if len(study.seeds) == 1 else f"{len(study.seeds)} seeds"
+        size = f"{seeds} x {study.environments[-1].samples} samples"
         minutes = f"{kept(study.name)['cpu_seconds'] / 60:.1f}" if is_kept(study.name) else "not run"
         yield piped(place, f"`{study.name}`", size, minutes, difference)
 
@@ -88,18 +96,19 @@ def _where_kept(name: str, lines: Table) -> Table:
     return write
 
 
-def _shown(name: str, metrics: Sequence[str], environments: Sequence[str] = ()) -> Table:
-    """The boards of a study, with intervals and completeness gaps."""
+def _shown(name: str, metrics: Sequence[str] = (), environments: Sequence[str] = ()) -> Table:
+    """The boards of a study, with intervals and completeness gaps; all metrics, unless some are named."""
+    return _where_kept(name, partial(_boards, name, metrics, environments))
 
-    def write() -> Iterator[str]:
-        for environment, board in boards(f"{FOLDER}/{name}").items():
-            if not environments or environment in environments:
-                yield f"**{environment}**"
-                yield ""
-                yield from method_table(board, metrics, with_interval, gaps=True)
-                yield ""
 
-    return _where_kept(name, write)
+def _boards(name: str, metrics: Sequence[str] = (), environments: Sequence[str] = ()) -> Iterator[str]:
+    for environment, board in boards(f"{FOLDER}/{name}").items():
+        if not environments or environment in environments:
+            yield f"**{environment}**"
+            yield ""
+            columns = metrics or list(next(iter(board["methods"].values()))["metrics"])
+            yield from method_table(board, columns, with_interval, gaps=True)
+            yield ""
 
 
 def _table_4() -> Iterator[str]:
@@ -200,12 +209,7 @@ def _large() -> Iterator[str]:
         times, digest = "{} minutes, {} of CPU".format(*minutes), summary["digest"][:12]
         yield f"`{summary['command']}`, commit {summary['commit']}, {times}, digest {digest}:"
         yield ""
-        for environment, board in boards(f"{FOLDER}/{name}").items():
-            yield f"**{environment}**"
-            yield ""
-            metrics = list(next(iter(board["methods"].values()))["metrics"])
-            yield from method_table(board, metrics, with_interval, gaps=True)
-            yield ""
+        yield from _boards(name)
     if not found:
         yield "Not run yet."
 
@@ -238,6 +242,10 @@ TABLES: Mapping[str, Table] = {
     "lab-count": _shown("count", ("F1", "precision", "recall", "insertion", "deletion", "Sensitivity-N")),
     "lab-objects": _where_kept("two_objects", _objects),
     "lab-large": _large,
+    "lab-real-signs": _shown("real_signs"),
+    "lab-real-segments": _shown("real_segments"),
+    "lab-real-baselines": _shown("real_baselines"),
+    "lab-real-positive": _shown("real_positive"),
     "lab-curves": _curves,
     "lab-claims": claims,
 }
