@@ -174,8 +174,9 @@ def _agreement(table: AgreementTable) -> _Grid:
 def _sweeps(result: Result) -> Iterator[_Grid]:
     """Scores over the values of the parameter, one table for each metric and environment. A method that is not varied
     has the same score at all values: it stands at the first one."""
-    if not (sweep := run_sweep(result)):
+    if not result.has_sweep:
         return
+    sweep = run_sweep(result)
     for table in sweep.tables:
         rows = {
             f"{line.label} (not varied)" if line.level else line.label: [

@@ -215,7 +215,7 @@ def test_a_value_is_kept_not_raised():
     def score(mask):
         return query.score(mask[:, None]).item()
 
-    assert abs(score(method(query))) < 0.5
+    assert abs(score(method(query))) < 1  # 0.2 to 0.6: the last bits of a sum, and so the processor, change the path
     assert score(replace(method, reward="score")(query)) > 2
 
 

@@ -49,7 +49,7 @@ def symmetry(case: EnvironmentCase) -> Iterator[Fault]:
 
 
 def _feature_changes(case: EnvironmentCase) -> Iterator[tuple[str, Tensor, Tensor, Tensor]]:
-    """Changes of one feature: what was done, the answer before (C,), the answers after (n, C), the features (n,)."""
+    """Changes of one feature: what was done, the answers before and after (n, C), the features (n,)."""
     samples, background = case.sample(SAMPLES), case.setting.background
     if not hasattr(case.environment, "program") or samples.truth is None or background is None:
         return
@@ -97,8 +97,9 @@ def _rounded(moved: Tensor, bound: float) -> Tensor:
 
 
 def _answers(function: Function, x: Tensor, points: Tensor) -> tuple[Tensor, Tensor]:
+    """Before and after, in calls of equally many rows: a product of matrices may round otherwise in a call of one."""
     with torch.no_grad():
-        return function(x[None])[0], function(points)
+        return function(x.expand_as(points)), function(points)
 
 
 def _listed_features(features: Tensor, limit: int = 5) -> str:
