@@ -20,6 +20,7 @@ def prints_on_stderr() -> Iterator[None]:
             yield
     finally:
         sys.stdout.flush()
-        ctypes.CDLL(None).fflush(None)  # what C code has printed and kept back
+        if os.name == "posix":  # elsewhere the C library has no such name
+            ctypes.CDLL(None).fflush(None)  # what C code has printed and kept back
         os.dup2(saved, 1)
         os.close(saved)
