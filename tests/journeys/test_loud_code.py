@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from assay.report.page import page
@@ -48,7 +47,7 @@ samples = 2
 block = 2
 gallery = 0
 environments = ["own"]
-methods = [{ use = "loud:loud", label = "=1+1" }, "loud:cursed"]
+methods = ["loud:loud", "loud:cursed"]
 metrics = ["deletion"]
 """
 
@@ -97,8 +96,6 @@ def test_what_foreign_code_says_is_escaped_and_cut_and_a_page_is_whole_or_as_bef
     before = path.read_text(encoding="utf-8")
     assert r"\x1b[2J\udcff" in before
     assert len(before) < 1_000_000
-    assert assay(folder, "export", "s", "-o", "out.csv").returncode == 0
-    assert set(pd.read_csv(folder / "out.csv")["method"]) == {"'=1+1", "loud:cursed"}  # no formula
 
     def fail(*_):
         raise OSError("no space left on device")

@@ -194,3 +194,15 @@ def test_an_unknown_suffix_is_an_error_that_names_the_known_ones(store: Store, t
     with pytest.raises(AssayError, match=r"\.parquet, \.csv, \.md, \.tex.*Did you mean '\.csv'"):
         write(store, tmp_path / "results.cvs")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("label", ["=1+1", "+1", "-2", "@SUM(A1)"])
+def test_a_spreadsheet_runs_no_label_as_a_formula(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, label: str) -> None:
+    methods = {label if name == "gradient" else name: spec for name, spec in made.METHODS.items()}
+    monkeypatch.setattr(made, "METHODS", methods)
+    monkeypatch.setitem(made.LEVEL, label, made.LEVEL["gradient"])
+    store = Store.open(tmp_path / "store", sync=False)
+    made.Builder(store).run()
+    write(store, tmp_path / "out.csv")
+    for path in (tmp_path / "out.csv", tmp_path / "out.scores.csv"):
+        assert set(pd.read_csv(path)["method"]) == {f"'{label}", *methods} - {label}
