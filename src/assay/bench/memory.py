@@ -47,6 +47,11 @@ def problems() -> list[Measured]:
         Peak(f"gradients: {small}, 32 images, IG", partial(cifar_query, 32), IntegratedGradients(52)),
         Peak(f"forward: {color}, 2 images, sensitivity-n", pair, partial(_probe, SensitivityN(1, 96))),
         Peak(
+            f"forward: {resnet}, 2 images, sensitivity-n",
+            partial(resnet_query, 2),
+            partial(_probe, SensitivityN(1, 129)),
+        ),
+        Peak(
             f"forward: {small}, 32 images, sensitivity-n",
             partial(cifar_query, 32),
             partial(_probe, SensitivityN(2, 88)),

@@ -10,10 +10,11 @@ from torch import Tensor
 from assay.core.query import Query
 from assay.core.rng import Draws
 from assay.core.trial import Scene
-from assay.kit.rounding import answer_rounding
+from assay.kit.rounding import units_in_last_place
 from assay.metrics._members import feature_entries
 from assay.metrics._removal import Removal
 
+EQUAL = 256  # units in the last place of the largest score: inside a network, numbers may be larger than its scores
 REFERENCE, SHUFFLES = 3, 2  # numbers of reference rows and of shuffled inputs among the substitutes
 Change = Callable[[Tensor, Tensor], Tensor]  # contexts (K, B, *entries), number of the change (K,) -> changed inputs
 
@@ -72,5 +73,5 @@ def equal_scores(left: Tensor, right: Tensor, plain: Tensor) -> Tensor:
     ``plain`` (contexts, B) are the scores of the unchanged contexts: rounding is relative to the largest of all scores.
     """
     largest = torch.maximum(torch.maximum(left.abs(), right.abs()), plain.abs().amax(dim=0))
-    rounding = answer_rounding(left.dtype) * largest
+    rounding = units_in_last_place(left.dtype, EQUAL) * largest
     return ((left - right).abs() <= rounding).all(dim=0)  # a score that is not finite equals no other

@@ -54,7 +54,8 @@ class SensitivityN:
         """Scores of the inputs (B,), and of the inputs without each set (B, sizes, sets)."""
         removal = Removal.of(scene, self.canvas, Question(self.readout, self.temperature))
         query, (sizes, orders) = removal.query, self._design(scene)
-        position = positions(orders).view(self.sets, 1, *scene.setting.features.shape)
+        position = positions(orders).int().view(self.sets, 1, *scene.setting.features.shape)
+        del orders  # with positions of 8 bytes, both would take 80 MB of the budget at 224 x 224 pixels
 
         def points(part: slice) -> Tensor:
             index = torch.arange(part.start, part.stop, device=position.device)

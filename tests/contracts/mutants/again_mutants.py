@@ -247,7 +247,13 @@ DUMMY = [
     Mutant("axiom_dummy", "upwards only", CONTEXTS, "x + noise, x - noise]", "x + noise.abs()]"),
     Mutant("axiom_dummy", "no values of other pixels", CONTEXTS, 'if scene.setting.kind != "table":', "if False:"),
     Mutant("axiom_dummy", "contexts are all the input", CONTEXTS, "half[0] = False", "half[:] = False"),
-    Mutant("axiom_dummy", "to the last bit", CONTEXTS, "rounding = answer_rounding(left.dtype) *", "rounding = 0 *"),
+    Mutant(
+        "axiom_dummy",
+        "to the last bit",
+        CONTEXTS,
+        "rounding = units_in_last_place(left.dtype, EQUAL) *",
+        "rounding = 0 *",
+    ),
     Mutant("axiom_dummy", "equal somewhere", CONTEXTS, "<= rounding).all(dim=0)", "<= rounding).any(dim=0)"),
 ]
 
