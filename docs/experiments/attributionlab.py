@@ -80,7 +80,8 @@ PRINTED: Mapping[str, tuple[Sequence[float], Sequence[Sequence[int]]]] = {
 
 def _studies() -> Iterator[str]:
     yield from head("document", "study", "size", "CPU minutes", "difference in setting")
-    places = {**PLACES, **{name: ("none: a failure curve", "side 64; ours") for name in CURVES}}
+    places = {**PLACES, **dict.fromkeys(CURVES, ("none: a failure curve", "ours; images of side 64"))}
+    places["curve_tokens"] = ("none: a failure curve", "ours; texts of a designed transformer")
     for name, (place, difference) in places.items():
         study = find(f"{FOLDER}/{name}")
         seeds = "one seed" if len(study.seeds) == 1 else f"{len(study.seeds)} seeds"
@@ -139,8 +140,8 @@ def _objects() -> Iterator[str]:
         yield piped(environment, *(with_interval(cell(board, method, metric)) for metric in metrics))
 
 
-def _agreement(name: str, printed: Sequence[str]) -> Iterator[str]:
-    """Spearman's correlations with truth; below them the document's, printed and computed from its ranks."""
+def _correlations(name: str) -> Iterator[str]:
+    """Spearman's correlations of metrics with truth."""
     rows = kept(f"{FOLDER}/{name}")["agreement"]
     tables: dict[tuple[str, frozenset[str]], list[Json]] = {}
     for row in rows:
@@ -154,6 +155,11 @@ def _agreement(name: str, printed: Sequence[str]) -> Iterator[str]:
             cells = {row["metric"]: _correlation(row) for row in found if row["environment"] == environment}
             yield piped(environment, *(cells.get(metric, "") for metric in metrics))
         yield ""
+
+
+def _agreement(name: str, printed: Sequence[str]) -> Iterator[str]:
+    """Correlations with truth; below them the document's, printed and computed from its ranks."""
+    yield from _correlations(name)
     yield "The document, printed (and computed from its printed ranks):"
     yield ""
     yield from head("", "insertion", "deletion", "Sensitivity-N", right=1)
@@ -210,6 +216,7 @@ def _large() -> Iterator[str]:
         yield f"`{summary['command']}`, commit {summary['commit']}, {times}, digest {digest}:"
         yield ""
         yield from _boards(name)
+        yield from _correlations(name)
     if not found:
         yield "Not run yet."
 

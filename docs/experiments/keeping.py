@@ -10,6 +10,7 @@ from typing import Any
 
 import assay
 from assay.core.records import digest
+from assay.store.listing import list_runs
 from assay.store.store import Store
 
 from pages import ROOT, Json, answer, keep
@@ -24,10 +25,11 @@ def keep_run(name: str, store: str) -> None:
     told = answer("run", name, "--store", store)
     folder = ROOT / store
     opened = Store.open(folder, create=False)
+    runs = [run.run for run in list_runs(folder) if run.study in (name, "")]  # no name: it stopped before its end
     summary = {
         "command": f"assay run {name}",
         "commit": _commit(),
-        "seconds": round(sum(map(_seconds, (folder / "logs").iterdir()))),
+        "seconds": round(sum(_seconds(folder / "logs" / f"{run}.jsonl") for run in runs)),
         "cpu_seconds": round(sum(record.cost.get("cpu", 0.0) for record in opened.records())),
         "digest": digest(opened.dump()),  # of keys, statuses, values and arrays; not of times and hosts
     }

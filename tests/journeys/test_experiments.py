@@ -17,8 +17,10 @@ from pages import is_kept, kept
 from assay.study.shipped import find
 from assay.study.study import Study
 
+LARGE = [f"{attributionlab.FOLDER}/{name}" for name in attributionlab.LARGE]
 
-@pytest.mark.parametrize("name", [*AGOP, *filter(is_kept, made.STUDIES[len(AGOP) :])])
+
+@pytest.mark.parametrize("name", [*AGOP, *filter(is_kept, (*made.STUDIES[len(AGOP) :], *LARGE))])
 def test_kept_results_are_of_the_studies_as_they_are_shipped(name: str) -> None:
     study = find(name)
     if study.sweep:
@@ -49,7 +51,7 @@ def test_a_seed_without_one_of_the_numbers_is_left_out_of_a_difference() -> None
     assert str(Difference.of((), (0.5, 0.5))) == "no seed has both"
 
 
-WITHOUT_STUDIES = {"lab-studies", "lab-large"}
+WITHOUT_STUDIES = {"lab-studies"}
 CELL = {"status": "ok", "value": 0.25, "low": 0.2, "high": 0.3, "per_seed": [0.25] * 5}
 
 
@@ -100,7 +102,7 @@ def test_every_table_and_claim_of_attribution_lab_finds_its_columns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "KEPT", tmp_path)
-    for name in attributionlab.STUDIES:
+    for name in (*attributionlab.STUDIES, *LARGE):
         pages.keep(name, planted(find(name)))
     tables = {name: list(table()) for name, table in attributionlab.TABLES.items()}
     assert all(any("0.250" in line for line in lines) for name, lines in tables.items() if name not in WITHOUT_STUDIES)
