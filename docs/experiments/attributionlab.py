@@ -17,7 +17,10 @@ PLACES: Mapping[str, tuple[str, str]] = {
     "deepshap": ("figure 5a", "side 64; the document does not say whether the detector's ReLUs are hooked: both"),
     "lime": ("figures 6a and 24", "side 64, segmenters' sizes as published and scaled; no SAM, ideal segments beside"),
     "baselines": ("figure 7a, b", "side 64; IG with 50 steps (not stated) and exactly integrated"),
-    "positive_only": ("figure 8a, appendix G.3", "side 64; width of the smooth truth and smoothing of IBA are not stated: both ways"),
+    "positive_only": (
+        "figure 8a, appendix G.3",
+        "side 64; width of the smooth truth and smoothing of IBA are not stated: both ways",
+    ),
     "metrics_unseen": ("tables 2, 5, 6; figures 9, 20, 21", "side 64; insertion in 32 steps, Sensitivity-N at 8 sizes"),
     "modulo": ("tables 3 and 4, figures 16 to 18", "side 64; label 0 apart; IG* is IG, exact IG in its place"),
     "count": ("figure 2's kind, appendix D", "ours: the counting part alone; the document has no numbers for it"),
