@@ -41,22 +41,22 @@ def problems() -> list[Measured]:
     pair, one, large = partial(image_query, 224, 2), partial(image_query, 224, 1), partial(resnet_query, 1)
     return [
         Peak(f"gradients: {color}, 2 images, IG", pair, IntegratedGradients(63)),
-        Peak(f"gradients: {color}, 1 image, IG smoothed", one, _smoothed(36)),
-        Peak(f"gradients: {resnet}, 1 image, IG", large, IntegratedGradients(84)),
-        Peak(f"gradients: {resnet}, 1 image, IG smoothed", large, _smoothed(56)),
-        Peak(f"gradients: {small}, 32 images, IG", partial(cifar_query, 32), IntegratedGradients(52)),
+        Peak(f"gradients: {color}, 1 image, IG smoothed", one, _smoothed(42)),
+        Peak(f"gradients: {resnet}, 1 image, IG", large, IntegratedGradients(78)),
+        Peak(f"gradients: {resnet}, 1 image, IG smoothed", large, _smoothed(52)),
+        Peak(f"gradients: {small}, 32 images, IG", partial(cifar_query, 32), IntegratedGradients(48)),
         Peak(f"forward: {color}, 2 images, sensitivity-n", pair, partial(_probe, SensitivityN(1, 96))),
         Peak(
             f"forward: {resnet}, 2 images, sensitivity-n",
             partial(resnet_query, 2),
-            partial(_probe, SensitivityN(1, 129)),
+            partial(_probe, SensitivityN(1, 120)),
         ),
         Peak(
             f"forward: {small}, 32 images, sensitivity-n",
             partial(cifar_query, 32),
-            partial(_probe, SensitivityN(2, 88)),
+            partial(_probe, SensitivityN(2, 82)),
         ),
-        Peak(f"forward: {small}, 8 images, RISE", partial(cifar_query, 8), Rise(708)),
+        Peak(f"forward: {small}, 8 images, RISE", partial(cifar_query, 8), Rise(663)),
     ]
 
 

@@ -1,8 +1,9 @@
 """Memory that a model needs per row: the most bytes of tensors that a pass over one row holds at a time.
 
-A dispatch mode follows a pass operation by operation, and every tensor from its creation to its release. Memory inside
-an operation is not visible as tensors. It is added for convolutions: torch's CPU kernels copy a convolution's input and
-output into layouts of their own. All numbers follow from shapes: no clock, no free memory, no instruction set.
+A dispatch mode follows a pass operation by operation, and every tensor from its creation to its release. The heap takes
+more than these: freed tensors leave gaps. Memory inside an operation is not visible as tensors. It is added for
+convolutions: torch's CPU kernels copy a convolution's input and output into layouts of their own, unless channels are
+last in memory. All numbers follow from shapes and layouts: no clock, no free memory, no instruction set.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-GAPS = 1.5  # heap bytes assumed per byte that a pass holds; ``assay bench memory`` measures 1.1 to 1.4
+GAPS = 1.6  # heap bytes assumed per byte of tensors that a pass holds; 1.0 to 1.5 were measured
 LANES = 16  # a convolution's own layout rounds channels up to a multiple of this
 
 
@@ -34,9 +35,9 @@ _footprints: WeakKeyDictionary[nn.Module, dict[tuple[object, ...], Footprint]] =
 
 
 def footprint(model: nn.Module, row: Tensor) -> Footprint:
-    """Measured on one row (1, *entries), once per model and shape."""
+    """Measured on one row (1, *entries), once per model, shape and memory layout."""
     table = _footprints.setdefault(model, {})
-    key = (tuple(row.shape), row.dtype)
+    key = (tuple(row.shape), row.dtype, has_channels_last(row))
     if key not in table:
         table[key] = _measure(model, row)
     return table[key]
@@ -49,9 +50,9 @@ def same_footprint(model: nn.Module, copy: nn.Module) -> None:
 
 def _measure(model: nn.Module, row: Tensor) -> Footprint:
     row, weights = row.detach(), [*model.parameters(), *model.buffers()]
-    forward = _peak_bytes(lambda: _forward(model, row), [row, *weights])
+    forward = _heap_bytes(lambda: _forward(model, row), [row, *weights])
     try:
-        gradient = _peak_bytes(lambda: _gradient(model, row), [row, *weights])
+        gradient = _heap_bytes(lambda: _gradient(model, row), [row, *weights])
     except Exception:  # a forward pass that leaves torch has no gradients
         gradient = forward
     return Footprint(_with_points(forward, row), _with_points(max(forward, gradient), row))
@@ -68,12 +69,14 @@ def _gradient(model: nn.Module, row: Tensor) -> None:
         torch.autograd.grad(model(leaf).sum(), leaf, materialize_grads=True)
 
 
-def _with_points(size: int, row: Tensor) -> int:
+def _with_points(size: float, row: Tensor) -> int:
     """Heap bytes of a pass, its input points and the tensors these are made from."""
-    return int(GAPS * (max(size, 2 * row.nbytes) + 2 * row.nbytes))
+    points = GAPS * 2 * row.nbytes
+    return int(max(size, points) + points)
 
 
-def _peak_bytes(run: Callable[[], None], existing: list[Tensor]) -> int:
+def _heap_bytes(run: Callable[[], None], existing: list[Tensor]) -> float:
+    """The most that the heap takes during a computation."""
     tracker = _LiveBytes(existing)
     with tracker:
         run()
@@ -81,11 +84,11 @@ def _peak_bytes(run: Callable[[], None], existing: list[Tensor]) -> int:
 
 
 class _LiveBytes(TorchDispatchMode):
-    """The bytes of the tensors that a computation has made and holds: now, and at the peak."""
+    """The bytes of the tensors that a computation has made and holds now, and the heap bytes at the peak."""
 
     def __init__(self, existing: list[Tensor]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.now, self.peak = 0, 0
+        self.now, self.peak = 0, 0.0
         # Holds the existing tensors, so that no new tensor takes the address of one of them.
         self._storages: dict[int, Any] = {_address(tensor): tensor for tensor in existing}
 
@@ -101,7 +104,7 @@ class _LiveBytes(TorchDispatchMode):
         outputs = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
         for tensor in outputs:
             self._track(tensor)
-        self.peak = max(self.peak, self.now, bytes_before + _scratch(operation, args, outputs))
+        self.peak = max(self.peak, GAPS * self.now, GAPS * bytes_before + _scratch(operation, args, outputs))
         return result
 
     def _track(self, tensor: Tensor) -> None:
@@ -124,21 +127,34 @@ def _address(tensor: Tensor) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
-def _scratch(operation: Any, args: tuple[Any, ...], outputs: list[Tensor]) -> int:
-    """Bytes of a convolution's result and of the copies that it makes of its input and its result."""
+def _scratch(operation: Any, args: tuple[Any, ...], outputs: list[Tensor]) -> float:
+    """Heap bytes of a convolution's result and of the copies that it makes of its input and its result."""
     aten = torch.ops.aten
     if operation not in (aten.convolution.default, aten.convolution_backward.default) or not outputs:
         return 0
     backward = operation is aten.convolution_backward.default
     source, result, weight, stride = args[0], outputs[0], args[2 if backward else 1], args[4 if backward else 3]
-    if source.dtype == torch.float32:
-        copies = 2 if backward and max(stride) > 1 else 1  # one more copy fills in what a stride skipped
-        return _layout_bytes(result) + max(_layout_bytes(source), copies * result.nbytes)
-    # Other number formats: every patch that the kernel reads is copied, unless it is a single pixel.
-    output_side, input_side = (source, result) if backward else (result, source)
+    if source.dtype != torch.float32:
+        return GAPS * (result.nbytes + _patch_bytes(weight, *((result, source) if backward else (source, result))))
+    if has_channels_last(source) or has_channels_last(result):
+        return 0  # no copies are made
+    copy = _layout_bytes(source)
+    if backward:
+        copies = 2 if max(stride) > 1 else 1  # one more copy fills in what a stride skipped
+        return GAPS * (_layout_bytes(result) + max(copy, copies * result.nbytes))
+    # The copy of the input is released before the result is made, which takes its place if it fits.
+    return _layout_bytes(result) + copy + (0 if result.nbytes <= copy else result.nbytes)
+
+
+def _patch_bytes(weight: Tensor, source: Tensor, result: Tensor) -> int:
+    """In other number formats than float32, every patch that the kernel reads is copied, unless it is one pixel."""
     patch = weight[0, 0].numel()
-    columns = input_side.shape[1] * patch * output_side[:, 0].numel() * source.element_size()
-    return result.nbytes + (columns if patch > 1 else 0)
+    return source.shape[1] * patch * result[:, 0].numel() * source.element_size() if patch > 1 else 0
+
+
+def has_channels_last(tensor: Tensor) -> bool:
+    """Whether the channels of a pixel are neighbours in memory."""
+    return tensor.dim() == 4 and tensor.shape[1] > 1 and tensor.is_contiguous(memory_format=torch.channels_last)
 
 
 def _layout_bytes(tensor: Tensor) -> int:

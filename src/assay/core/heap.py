@@ -6,8 +6,8 @@ the arithmetic. Processes that belong to assay (workers, the command line) keep 
 Kept memory must be reusable. torch asks for aligned buffers, and glibc cuts splinters of less than 100 bytes off both
 ends of each. Small objects in a splinter, and splinters in glibc's cache of small pieces, split the memory of freed
 buffers permanently: a call that holds 0.54 GB took 0.85 GB, in bad cases 1.24 GB. So small pieces are merged at once,
-small objects get a stock of free pieces elsewhere, and worker processes start without the cache. Then a call takes 1.1
-to 1.4 times the bytes that it holds, the same in every run. Calls of different sizes leave different gaps. When these
+small objects get a stock of free pieces elsewhere, and worker processes start without the cache. Then a call takes 1.0
+to 1.5 times the bytes that it holds, the same in every run. Calls of different sizes leave different gaps. When these
 add up, free memory is returned to the system before the next model calls.
 
 With another C library than glibc, nothing here has an effect.

@@ -14,7 +14,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from assay.core.errors import NotApplicable
-from assay.core.footprint import Footprint, footprint
+from assay.core.footprint import Footprint, footprint, has_channels_last
 from assay.core.heap import LOADED, make_room
 from assay.core.machine import Machine, call_slices
 from assay.core.question import Question
@@ -138,7 +138,10 @@ class Query:
         return self.module.readout(self.setting.forward(rows))  # type: ignore[no-any-return,operator]
 
     def _rows(self, points: Tensor) -> Tensor:
-        return points.reshape(-1, *self.x.shape[1:])
+        """Points (*K, B, *entries) as rows of a model call. They are stored as the inputs are: if these have channels
+        last, convolutions take half the time, and hold what the footprint says."""
+        rows = points.reshape(-1, *self.x.shape[1:])
+        return rows.contiguous(memory_format=torch.channels_last) if has_channels_last(self.x) else rows
 
     def _leading(self, points: Tensor) -> tuple[int, ...]:
         return tuple(points.shape[: points.dim() - (self.x.dim() - 1)])

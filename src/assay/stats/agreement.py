@@ -115,7 +115,8 @@ def _with_interval(per_seed_only: Agreement, independent: bool) -> Agreement:
         low, high, basis = None, None, "one"
     elif not independent:
         low, high, basis = None, None, "shared"
-    return replace(per_seed_only, value=estimate.value, low=low, high=high, basis=basis)
+    value = round(estimate.value, 12) + 0.0  # correlations that cancel out are 0, not -7e-18
+    return replace(per_seed_only, value=value, low=low, high=high, basis=basis)
 
 
 def _too_few(count: int) -> str:

@@ -242,6 +242,19 @@ def test_blocks_ask_about_every_sample_once_and_in_order(samples, copies, memory
     assert torch.equal(torch.cat([part.draws("p").uniform(2) for part in parts]), query.draws("p").uniform(2))
 
 
+@pytest.mark.parametrize("channels", [torch.contiguous_format, torch.channels_last])
+def test_rows_of_a_call_are_stored_as_the_inputs(channels):
+    seen = []
+    query = ask(cnn(), data(3, 2, 8, 8).contiguous(memory_format=channels), "logit")
+    query.setting.model.register_forward_pre_hook(
+        lambda _, args: seen.append(args[0].is_contiguous(memory_format=channels))
+    )
+    for points in (query.x, query.x.contiguous().repeat(4, 1, 1, 1, 1)):
+        query.score(points)
+        query.gradient(points)
+    assert all(seen)
+
+
 # Footprints.
 
 
@@ -249,10 +262,10 @@ def test_a_footprint_is_arithmetic_from_shapes():
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
     found = footprint(model, torch.zeros(1, 4))
     points, held = 2 * 16, 32 + 32  # while the ReLU works, its input and its output are there
-    assert found.forward == (held + points) * GAPS
+    assert found.forward == int((held + points) * GAPS)
     assert found.gradient > found.forward
     twice = footprint(model.double(), torch.zeros(1, 4, dtype=torch.float64))
-    assert (twice.forward, twice.gradient) == (2 * found.forward, 2 * found.gradient)
+    assert (twice.forward, twice.gradient) == pytest.approx((2 * found.forward, 2 * found.gradient), abs=1)
 
 
 NETWORKS = {
@@ -271,10 +284,14 @@ def trained(network):
 
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("kind", ["forward", "gradient"])
-def test_a_footprint_is_what_the_profiler_finds(name, kind):
+@pytest.mark.parametrize("channels", ["first", "last"])
+def test_without_gaps_a_footprint_is_what_the_profiler_finds(name, channels, kind, monkeypatch):
+    monkeypatch.setattr("assay.core.footprint.GAPS", 1)
     make, entries = NETWORKS[name]
     model = make().eval().requires_grad_(False)
     rows = torch.rand(64, *entries).to(next(model.parameters()).dtype)
+    if channels == "last" and rows.dim() == 4:
+        rows = rows.contiguous(memory_format=torch.channels_last)
 
     def run():
         with torch.set_grad_enabled(kind == "gradient"):
@@ -285,8 +302,9 @@ def test_a_footprint_is_what_the_profiler_finds(name, kind):
 
     run()  # what is made once for all calls is made now
     points, size = 2 * rows[0].nbytes, getattr(footprint(model, rows[:1]), kind)
-    held = size / GAPS - points + (rows[0].nbytes if kind == "forward" else 0)
-    assert held == pytest.approx(peak(run) / len(rows), rel=0.1)
+    held = size - points + (rows[0].nbytes if kind == "forward" else 0)
+    unused = 0.15 if kind == "forward" else 0.1  # a convolution's result may not fit where the copy of its input was
+    assert -0.1 < held / (peak(run) / len(rows)) - 1 < unused
 
 
 def peak(run):
@@ -364,4 +382,4 @@ def test_a_model_of_one_piece_has_a_footprint_too():
             return torch.cat([x, x], dim=1)
 
     found = footprint(Whole(), torch.zeros(1, 4))
-    assert found.forward == (32 + 2 * 16) * GAPS
+    assert found.forward == int((32 + 2 * 16) * GAPS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -56,6 +58,14 @@ def test_the_value_is_the_mean_over_seeds_with_students_t() -> None:
     of_means = stats.spearmanr([row.value for row in metric.values()], [row.value for row in truth.values()]).statistic
     assert found.of_means == pytest.approx(of_means, abs=1e-12)
     assert (found.basis, found.count, found.defined) == ("seeds", 5, 5)
+
+
+def test_correlations_that_cancel_out_have_the_mean_0() -> None:
+    order = {round(spearman(range(5), other), 1): other for other in permutations(range(5))}
+    seeds = [order[value] for value in (0.5, -0.2, 0.1, -0.3, -0.1, 0.3, -0.2, -0.1)]
+    metric = scores({str(method): [float(seed[method]) for seed in seeds] for method in range(5)})
+    truth = scores({str(method): [float(method)] * len(seeds) for method in range(5)})
+    assert str(agreement(metric, truth, same_direction=True).value) == "0.0"
 
 
 def test_a_metric_that_is_better_when_lower_is_turned_round() -> None:
