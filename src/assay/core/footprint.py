@@ -147,7 +147,7 @@ def _scratch(operation: Any, args: tuple[Any, ...], outputs: list[Tensor]) -> fl
 
 
 def _patch_bytes(weight: Tensor, source: Tensor, result: Tensor) -> int:
-    """In other number formats than float32, every patch that the kernel reads is copied, unless it is one pixel."""
+    """In other number formats than float32, each patch that the kernel reads is copied, unless it is one pixel."""
     patch = weight[0, 0].numel()
     return source.shape[1] * patch * result[:, 0].numel() * source.element_size() if patch > 1 else 0
 

@@ -27,8 +27,8 @@ from assay.execute.worker import Task
 CONNECT = 30.0  # seconds to wait for a scheduler, and for its first worker
 ATTEMPT = 5.0  # seconds for one attempt
 LOST = 3  # times that a run goes on after its scheduler was lost
-# Dask looks at its own processes up to 100 times a second. For this, a scheduler and two workers without tasks take 13 %
-# of a core; with these settings 3 %.
+# Dask looks at its own processes up to 100 times a second. A scheduler and two workers without tasks take 13 % of a
+# core for it; with these settings 3 %.
 LOOKS_SELDOM = {
     "distributed.admin.tick.interval": "1s",
     "distributed.worker.memory.monitor-interval": "1s",
