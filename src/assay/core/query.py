@@ -76,7 +76,8 @@ class Query:
         self.require_gradients()
         rows, targets = self._rows(points), self._targets(points).flatten()
         calls = self._calls(len(rows), self.footprint.gradient)
-        return torch.cat([_gradient(module, rows[part], targets[part]) for part in calls]).view(points.shape)
+        gradients = [_gradient(module, self._like_inputs(rows[part]), targets[part]) for part in calls]
+        return torch.cat(gradients).view(points.shape)
 
     def require_gradients(self) -> None:
         if not self.setting.differentiable:
@@ -134,13 +135,15 @@ class Query:
 
     def _forward(self, rows: Tensor) -> Tensor:
         if self.setting.forward is None:
-            return self.module(rows)  # type: ignore[no-any-return]
+            return self.module(self._like_inputs(rows))  # type: ignore[no-any-return]
         return self.module.readout(self.setting.forward(rows))  # type: ignore[no-any-return,operator]
 
     def _rows(self, points: Tensor) -> Tensor:
-        """Points (*K, B, *entries) as rows of a model call. They are stored as the inputs are: if these have channels
-        last, convolutions take half the time, and hold what the footprint says."""
-        rows = points.reshape(-1, *self.x.shape[1:])
+        return points.reshape(-1, *self.x.shape[1:])
+
+    def _like_inputs(self, rows: Tensor) -> Tensor:
+        """Rows of a model call, stored as the inputs are: convolutions of images with channels last take half the time,
+        and no memory for copies."""
         return rows.contiguous(memory_format=torch.channels_last) if has_channels_last(self.x) else rows
 
     def _leading(self, points: Tensor) -> tuple[int, ...]:

@@ -70,6 +70,7 @@ class ColorCount:
 
     def program(self, x: Tensor, seed: int) -> Tensor:
         """Count the pixels of each colour; if there are redundant channels, tile by tile, with what they add."""
+        x = x.contiguous()  # whole channels are compared faster than single numbers
         counted = torch.stack([_resembles(x, color) for color in self.colors], dim=1)  # (B, C, H, W)
         if not self._redundant:
             return counted.sum(dim=(2, 3))
