@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 import torch
@@ -73,6 +74,36 @@ class Reference:
         """A copy in new tensors."""
         return Reference(self.x.clone(), self.label.clone())
 
+    def to(self, device: str, dtype: torch.dtype) -> Reference:
+        return Reference(self.x.to(device, dtype), self.label.to(device))
+
+
+class DrawnReference(Reference):
+    """Rows that are drawn when they are first read: few methods need any, and drawing takes longer than all else that
+    a setting needs."""
+
+    def __init__(self, draw: Callable[[], Reference]) -> None:
+        vars(self)["_draw"] = draw
+
+    @cached_property
+    def _drawn(self) -> Reference:
+        drawn: Reference = vars(self)["_draw"]()
+        return drawn
+
+    @property
+    def x(self) -> Tensor:  # type: ignore[override]
+        return self._drawn.x
+
+    @property
+    def label(self) -> Tensor:  # type: ignore[override]
+        return self._drawn.label
+
+    def copy(self) -> Reference:
+        return DrawnReference(lambda: self._drawn.copy())
+
+    def to(self, device: str, dtype: torch.dtype) -> Reference:
+        return DrawnReference(lambda: self._drawn.to(device, dtype))
+
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
@@ -115,9 +146,7 @@ class Setting:
     hints: Mapping[str, str] = field(default_factory=dict)  # for example the layer that a method usually reads
 
     def to(self, device: str, dtype: torch.dtype) -> Setting:
-        reference = self.reference
-        if reference is not None:
-            reference = Reference(reference.x.to(device, dtype), reference.label.to(device))
+        reference = None if self.reference is None else self.reference.to(device, dtype)
         background = None if self.background is None else self.background.to(device, dtype)
         copy = self._with_model_copies()  # Module.to works in place
         sibling = None if copy.sibling is None else copy.sibling.to(device, dtype)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from assay.core.rng import Draws, Key
-from assay.core.setting import Reference, Samples, Truth
+from assay.core.setting import DrawnReference, Reference, Samples, Truth
 from assay.craft.accumulate import layer_hints
 from assay.kit.patches import bezier, scatter, speckle
 
@@ -32,10 +32,12 @@ def white_pixels(keys: Sequence[Key], patches: int, radii: tuple[float, float] |
 
 def white_reference(draw: Callable[[Sequence[int]], Tensor], count: int) -> Reference | None:
     """``count`` images for methods that need reference data; None for 0."""
-    if not count:
-        return None
-    samples = white_samples(draw(range(count)), range(count))
-    return Reference(samples.x, samples.label)
+
+    def reference() -> Reference:
+        samples = white_samples(draw(range(count)), range(count))
+        return Reference(samples.x, samples.label)
+
+    return DrawnReference(reference) if count else None
 
 
 def white_samples(white: Tensor, indices: Sequence[int]) -> Samples:

@@ -15,7 +15,7 @@ from torch.nn.functional import one_hot
 from assay.core.features import Pixels
 from assay.core.question import Question
 from assay.core.rng import Draws, Key
-from assay.core.setting import Reference, Samples, Setting, Truth
+from assay.core.setting import DrawnReference, Reference, Samples, Setting, Truth
 from assay.craft.accumulate import layer_hints, redundant_weights
 from assay.craft.interpret import Interpreted, interpret_color_count
 from assay.craft.networks import color_count
@@ -107,7 +107,7 @@ class ColorCount:
             question=Question("probability", self.temperature or _half_lead(self), "zero", "label"),
             classes=tuple(NAMES.get(color, f"rgb{color}") for color in self.colors),
             background=background.expand(3, self.side, self.side),
-            reference=self._reference(seed),
+            reference=DrawnReference(partial(self._reference, seed)) if self.reference else None,
             picture=lambda x: x / 255,
             forward=partial(self.program, seed=seed) if self.forward == "program" else None,
             hints=layer_hints(network, grad_cam=(1, "last"), iba=(2, "first")),  # the paper's layers.5 and layers.7
@@ -125,9 +125,7 @@ class ColorCount:
         truth = Truth(effect(2 * winner - 1), {"logit": on_logit, "value": on_logit, "margin": effect(winner - rival)})
         return Samples(self._paint(masks), first, truth, tuple(indices))
 
-    def _reference(self, seed: int) -> Reference | None:
-        if not self.reference:
-            return None
+    def _reference(self, seed: int) -> Reference:
         masks = self._masks(("color_count", "reference", seed), range(self.reference))
         return Reference(self._paint(masks), masks.sum(dim=(2, 3)).argmax(dim=1))
 

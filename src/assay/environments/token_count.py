@@ -15,7 +15,7 @@ from assay.core.errors import SpecError
 from assay.core.features import Tokens
 from assay.core.question import Question
 from assay.core.rng import Draws
-from assay.core.setting import Reference, Samples, Setting, Truth
+from assay.core.setting import DrawnReference, Reference, Samples, Setting, Truth
 from assay.craft.interpret import Interpreted
 from assay.craft.token_count import Lexicon, interpret_token_count, leak, token_count
 
@@ -103,7 +103,7 @@ class TokenCount:
             question=Question("probability", self.temperature or _half_lead(self), "zero", "label"),
             classes=tuple(f"class {c}" for c in range(self.classes)),
             background=torch.zeros(self.length, self._vocabulary),
-            reference=self._reference(seed),
+            reference=DrawnReference(partial(self._reference, seed)),
         )
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:

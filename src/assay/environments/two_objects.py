@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -13,7 +14,7 @@ from assay.core.errors import SpecError
 from assay.core.features import Pixels
 from assay.core.question import Question
 from assay.core.rng import Draws, Key, generator
-from assay.core.setting import Recipe, Reference, Samples, Setting
+from assay.core.setting import DrawnReference, Recipe, Reference, Samples, Setting
 from assay.train.fit import fit
 from assay.train.named import begin, last_stage, network_by_name
 from assay.train.networks import restore
@@ -85,7 +86,7 @@ class TwoObjects:
             kind="image",
             question=Question("margin", 1.0, "zero", "label"),
             classes=("rectangles", "discs"),
-            reference=self.training_rows(seed),
+            reference=DrawnReference(partial(self.training_rows, seed)),
             recipe=Recipe(self._trained, nn.Module.state_dict, self._restored),
             parts=self._parts(),
             picture=lambda x: x.clamp(0, 1),
