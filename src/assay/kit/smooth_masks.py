@@ -81,18 +81,20 @@ class SmoothMask:
 class SmoothMaximum(torch.autograd.Function):
     """Numbers around squares (B, seen, squares), weights (positions, seen) -> smooth maxima (positions, B, squares).
 
-    Both passes handle one position in a square at a time, in two buffers: 81 numbers per pixel exceed the cache.
+    Both passes handle one position in the squares of one image at a time, in two buffers: 81 numbers per pixel exceed
+    the cache.
     """
 
     @staticmethod
     def forward(ctx: Any, patches: Tensor, weights: Tensor) -> Tensor:
         totals = patches.new_empty(len(weights), len(patches), patches.shape[2])
-        maxima, warm, parts = torch.empty_like(totals), torch.empty_like(patches), torch.empty_like(patches)
-        for position, weight in enumerate(COLDNESS * weights.unsqueeze(2)):
-            torch.mul(patches, weight, out=warm)  # 20 v
-            torch.exp(warm, out=parts)
-            torch.sum(parts, dim=1, out=totals[position])
-            torch.sum(parts.mul_(warm), dim=1, out=maxima[position])
+        maxima, (warm, parts) = torch.empty_like(totals), patches.new_empty(2, *patches.shape[1:])
+        for image, patch in enumerate(patches):
+            for position, weight in enumerate(COLDNESS * weights.unsqueeze(2)):
+                torch.mul(patch, weight, out=warm)  # 20 v
+                torch.exp(warm, out=parts)
+                torch.sum(parts, dim=0, out=totals[position, image])
+                torch.sum(parts.mul_(warm), dim=0, out=maxima[position, image])
         maxima.div_(totals).div_(COLDNESS)
         ctx.save_for_backward(patches, weights, totals, maxima)
         return maxima
@@ -101,13 +103,15 @@ class SmoothMaximum(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         """d maximum / d v = exp(20 v) (1 + 20 v - 20 maximum) / total."""
         patches, weights, totals, maxima = ctx.saved_tensors
-        slope = (grads[0].contiguous() / totals).unsqueeze(2)
-        start = slope * (1 - COLDNESS * maxima).unsqueeze(2)
-        result, warm, parts = torch.zeros_like(patches), torch.empty_like(patches), torch.empty_like(patches)
-        for position, weight in enumerate(weights.unsqueeze(2)):
-            torch.mul(patches, COLDNESS * weight, out=warm)
-            torch.exp(warm, out=parts)
-            result.addcmul_(parts.mul_(warm.mul_(slope[position]).add_(start[position])), weight)
+        slope = grads[0].contiguous() / totals
+        start = slope * (1 - COLDNESS * maxima)
+        result, (warm, parts) = torch.zeros_like(patches), patches.new_empty(2, *patches.shape[1:])
+        for image, patch in enumerate(patches):
+            for position, weight in enumerate(weights.unsqueeze(2)):
+                torch.mul(patch, COLDNESS * weight, out=warm)
+                torch.exp(warm, out=parts)
+                warm.mul_(slope[position, image]).add_(start[position, image])
+                result[image].addcmul_(parts.mul_(warm), weight)
         return result, None
 
 
