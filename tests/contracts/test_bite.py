@@ -15,7 +15,7 @@ from assay.check.target import CONTRACTS
 from contracts.planted import PLANTED as AT_SITES
 from contracts.planted_environments import MakesLayers
 from contracts.planted_linear import HONEST, LINEAR
-from contracts.planted_methods import PLACES, honest
+from contracts.planted_methods import PLACES, amplified_rounding, honest
 from contracts.planted_metrics import Answers, Hits, Probing, Undeclared
 
 PLANTED: dict[str, dict[str, tuple[Any, ...]]] = {**AT_SITES, "linear": LINEAR}
@@ -57,9 +57,9 @@ def test_every_contract_has_something_that_it_rejects(kind: str) -> None:
     assert all(PLANTED[kind].values())
 
 
-@pytest.mark.parametrize("component", [honest, Hits(), Answers(), Probing()], ids=label)
+@pytest.mark.parametrize("component", [honest, amplified_rounding, Hits(), Answers(), Probing()], ids=label)
 def test_what_the_wrong_ones_are_made_from_is_right(component: Any) -> None:
-    kind = "methods" if component is honest else "metrics"
+    kind = "methods" if component in (honest, amplified_rounding) else "metrics"
     assert examine(case_of(kind, component), CONTRACTS[kind]) == []
 
 

@@ -54,6 +54,10 @@ class MethodCase:
     def fresh(self) -> MethodCase:
         return replace(self)
 
+    def precise(self) -> MethodCase:
+        """The same case in float64."""
+        return replace(self, origin=self.origin.precise(), _plain={})
+
     def fault(self, contract: Callable[..., object], message: str, witness: str = "") -> Fault:
         return Fault(contract.__name__, self.name, message, witness)
 
