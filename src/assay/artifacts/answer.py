@@ -23,6 +23,7 @@ from assay.core.spec import Value
 from assay.core.trial import Scene, Trial, baseline_for, check_attribution, per_feature, targets_for
 
 _NOTE = 200  # characters that are kept of a note
+ZERO = "0 everywhere"  # the note about attributions that say nothing, whatever their scores
 
 
 def make_query(setting: Setting, samples: Samples, question: Question, stream: Stream, machine: Machine) -> Query:
@@ -74,6 +75,8 @@ def answer(method: Method, query: Query) -> Answer:
     attribution = check_attribution(method(method_query), query.x, query.setting.features).clone()
     remarks = method_query.remarks
     notes = {printable(text, _NOTE): min(count, len(query.x)) for text, count in remarks.notes.items()}
+    if zeros := int((attribution == 0).flatten(1).all(dim=1).sum()):
+        notes[ZERO] = zeros
     return Answer(attribution, notes, _resolution(remarks, attribution, query.setting.features))
 
 

@@ -46,7 +46,16 @@ def plan(side: Side) -> list[Step]:
 
 def tiles(x: Tensor, step: Step) -> Tensor:
     """The pixels of each tile of a kernel-3 step, (B, C, H, W) -> (B, C, tiles, 9), by padding and reshaping."""
-    (top, left), (rows, columns) = step.padding, step.size
-    padded = functional.pad(x, (left, 0, top, 0))  # leading zeros only
-    split = padded.reshape(*x.shape[:2], rows, 3, columns, 3)
+    rows, columns = step.size
+    split = _padded(x, step).reshape(*x.shape[:2], rows, 3, columns, 3)
     return split.transpose(3, 4).reshape(*x.shape[:2], rows * columns, 9)
+
+
+def tile_sums(x: Tensor, step: Step) -> Tensor:
+    """The sum of each tile of a kernel-3 step, (B, C, H, W) -> (B, C, tiles)."""
+    return functional.avg_pool2d(_padded(x, step), 3, divisor_override=1).flatten(2)
+
+
+def _padded(x: Tensor, step: Step) -> Tensor:
+    top, left = step.padding
+    return functional.pad(x, (left, 0, top, 0))  # leading zeros only

@@ -19,11 +19,12 @@ from assay.core.setting import DrawnReference, Reference, Samples, Setting, Trut
 from assay.craft.accumulate import layer_hints, redundant_weights
 from assay.craft.interpret import Interpreted, interpret_color_count
 from assay.craft.networks import color_count
-from assay.craft.tiling import plan, tiles
+from assay.craft.tiling import plan, tile_sums, tiles
 from assay.kit.patches import scatter_boxes, shapes, speckle
 
 PAPER_SIDE = 224
 PAPER_SIZES = (20, 50)  # ours: the paper does not say
+CACHE = 2**20  # bytes of the images that the program counts at a time: they stay in a core's cache
 NAMES = {(255, 255, 255): "white", (255, 127, 0): "orange", (0, 127, 255): "blue", (0, 255, 0): "green"}
 
 
@@ -70,6 +71,10 @@ class ColorCount:
 
     def program(self, x: Tensor, seed: int) -> Tensor:
         """Count the pixels of each colour; if there are redundant channels, tile by tile, with what they add."""
+        rows = max(1, CACHE // (3 * self.side**2 * x.element_size()))
+        return torch.cat([self._count(part, seed) for part in x.split(rows)])
+
+    def _count(self, x: Tensor, seed: int) -> Tensor:
         x = x.contiguous()  # whole channels are compared faster than single numbers
         counted = torch.stack([_resembles(x, color) for color in self.colors], dim=1)  # (B, C, H, W)
         if not self._redundant:
@@ -78,7 +83,7 @@ class ColorCount:
         first = plan(self.side)[0]
         push = self._weights(seed).sum(dim=1).flatten(1).to(x)  # (C, 9): channels are equal, so weights add up
         pushed = tiles(unseen[:, None], first)[:, 0] @ push.T  # (B, tiles, C)
-        return (tiles(counted, first).sum(dim=3) + pushed.transpose(1, 2)).clamp(min=0).sum(dim=2)
+        return (tile_sums(counted, first) + pushed.transpose(1, 2)).clamp(min=0).sum(dim=2)
 
     def network(self, seed: int) -> nn.Module:
         return color_count(

@@ -40,7 +40,7 @@ def test_the_map_is_the_literal_one(kind, readout):
 
 def test_the_layer_is_named():
     query = question(tokens(depth=3), sample(tokens, 2), features=Tokens(5, 4))
-    assert answer(VitGradCam(), query).notes == {"layer 3 of 3 with attention": 2}
+    assert answer(VitGradCam(), query).notes["layer 3 of 3 with attention"] == 2
 
 
 def test_models_without_attention_are_refused():

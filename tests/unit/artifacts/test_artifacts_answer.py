@@ -115,6 +115,13 @@ def test_what_a_method_says_about_its_answer_is_kept_with_it():
     assert answer(lambda own: own.x, query()).notes == {}
 
 
+def test_maps_that_are_zero_everywhere_are_noted():
+    def mostly_silent(own):
+        return own.x * torch.tensor([0.0, 1.0, 0.0, 0.0])[:, None]
+
+    assert answer(mostly_silent, query()).notes == {"0 everywhere": 3}
+
+
 def test_a_resolution_of_another_map_is_not_kept():
     def within(own):
         own.remarks.resolution = torch.ones(1)
