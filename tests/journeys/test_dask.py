@@ -2,12 +2,15 @@
 
 import time
 from dataclasses import replace
+from itertools import count
 
 import pytest
+from distributed.comm.core import CommClosedError
 
 from assay.core.errors import AssayError
 from assay.core.machine import Resources
 from assay.execute.dask import Dask
+from assay.execute.dask_driver import Driver
 from assay.execute.run import run
 from assay.store.store import Store
 from assay.study.file import read
@@ -56,6 +59,21 @@ def test_a_cluster_leaves_the_store_that_a_process_leaves(cluster, study, expect
 def test_arrays_travel_where_workers_do_not_see_the_folder(study, expected, tmp_path, monkeypatch):
     job = Dask._job
     monkeypatch.setattr(Dask, "_job", lambda self, client: replace(job(self, client), carries=True))
+    run(study, tmp_path / "store", Resources(2, cluster=""))
+    assert results(tmp_path / "store") == expected
+
+
+def test_a_connection_that_breaks_is_made_again(study, expected, tmp_path, monkeypatch):
+    submit, calls = Driver._submit, count()
+
+    def breaks_once(self, bundle):
+        if next(calls) == 5:
+            raise CommClosedError(
+                "in <TCP (closed)>: ConnectionResetError"
+            )  # while the client takes itself for connected
+        submit(self, bundle)
+
+    monkeypatch.setattr(Driver, "_submit", breaks_once)
     run(study, tmp_path / "store", Resources(2, cluster=""))
     assert results(tmp_path / "store") == expected
 

@@ -14,6 +14,7 @@ from secrets import token_hex
 
 import dask.config
 import distributed
+from distributed.comm.core import CommClosedError
 
 from assay.core.errors import AssayError
 from assay.core.heap import start_without_cache
@@ -54,12 +55,16 @@ class Dask:
         unfinished: list[Task] = []
         for _ in range(LOST + 1):
             with self._client() as client:
-                driver = Driver(client, self._job(client), queue, unfinished)
+                try:
+                    driver = Driver(client, self._job(client), queue, unfinished)
+                except CommClosedError:
+                    continue
                 try:
                     yield from driver.records()
                     return
-                except Exception:
-                    if client.status == "running":
+                except Exception as error:
+                    # A call may notice that the scheduler is gone before the client does.
+                    if client.status == "running" and not isinstance(error, CommClosedError):
                         raise
                     unfinished = driver.unfinished
                 finally:

@@ -85,7 +85,11 @@ class Driver:
             bundle = self._next_bundle()
             if not bundle:
                 return
-            self._submit(bundle)
+            try:
+                self._submit(bundle)
+            except Exception:
+                self.waiting += bundle
+                raise
 
     def _next_bundle(self) -> Bundle:
         tasks: list[Task] = []
