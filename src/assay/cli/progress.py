@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from assay.cli.time_left import RunProgress
+from assay.cli.time_left import SHORT, RunProgress
 from assay.core.machine import Resources
 from assay.core.records import Record
 from assay.execute.plan import Plan
@@ -30,10 +30,9 @@ DOING = {
     "fit": "fitting",
     "prepared": "preparing",
 }
-SHORT = 5.0  # seconds: shorter runs announce no time
 AGAIN = 1.0  # seconds between two estimates of the time left
 SOON = 3.0  # seconds after which a run announces its time, unless it did so at its start
-LATEST = 10.0  # seconds after which it announces a lower bound, if some kinds of work have no time yet
+LATEST = 10.0  # seconds after which it announces a lower bound, if much of the work has no time yet
 NEXT = 60.0  # seconds between the first two announcements in a log; later intervals double
 
 
@@ -136,6 +135,7 @@ def _bar(console: Console, quiet: bool, run_progress: RunProgress) -> Iterator[C
             bar.update(task, advance=1, description=DOING.get(record.kind, record.kind), trouble=trouble)
             if time.monotonic() - estimated >= AGAIN:
                 estimated, estimate = time.monotonic(), run_progress.estimate()
-                bar.update(task, left=f"{seconds(estimate.seconds)} left" if estimate else "")
+                bound = "" if estimate and estimate.complete else "at least "
+                bar.update(task, left=f"{bound}{seconds(estimate.seconds)} left" if estimate else "")
 
         yield draw

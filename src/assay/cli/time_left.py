@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from assay.artifacts.artifact import Group
 from assay.core.machine import Machine
 from assay.core.records import Record
-from assay.execute.cost import Costs, expected
+from assay.execute.cost import Cost, Costs, expected, known
 from assay.execute.plan import Plan
 from assay.store.store import Store
 
+SHORT = 5.0  # seconds: a shorter lower bound tells nothing
+
 
 class Estimate(NamedTuple):
-    """Seconds until all is done; ``complete`` if times are known for every kind of work."""
+    """Seconds until all is done; not ``complete``: a lower bound, the time of the work whose cost is known."""
 
     seconds: float
     complete: bool
@@ -48,11 +51,17 @@ class RunProgress:
         self.own.add(record)
 
     def estimate(self) -> Estimate | None:
-        """None if no time is known for any kind of work left."""
+        """None if too little is known. What one method takes says little about another: where more than half of the
+        time left is that of groups not seen yet, only what is known counts."""
         left = +(self.left or Counter())
-        costs = expected(left, self.own, self.earlier) if left else {}
-        seconds = sum(count * costs[group].wall for group, count in left.items() if group in costs)
-        return Estimate(seconds / max(1, self.workers), costs.keys() == left.keys()) if costs else None
+        likely = expected(left, self.own, self.earlier)
+        total, bound = (self._seconds(left, costs) for costs in (likely, known(left, self.own, self.earlier)))
+        if likely and likely.keys() == left.keys() and total <= 2 * bound:
+            return Estimate(total, complete=True)
+        return Estimate(bound, complete=False) if bound >= SHORT else None
+
+    def _seconds(self, left: Counter[Group], costs: Mapping[Group, Cost]) -> float:
+        return sum(count * costs[group].wall for group, count in left.items() if group in costs) / max(1, self.workers)
 
     def how_far(self) -> str:
         return f"{self.done} of {self.done + self.rest} done"

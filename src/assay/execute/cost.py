@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
@@ -102,15 +102,17 @@ class Costs:
         )
 
 
-def expected(groups: Iterable[Group], *sources: Costs) -> dict[Group, Cost]:
-    """The cost of an artifact of each group: of the same group in the first source that has it, else of the same kind.
-    Groups of unknown kinds are left out."""
-    kinds: Mapping[str, Cost] = {}
+def known(groups: Collection[Group], *sources: Costs) -> dict[Group, Cost]:
+    """The cost of an artifact of each group, from the first source that has the group; others are left out."""
+    costs: dict[Group, Cost] = {}
     for source in reversed(sources):
-        kinds = {**kinds, **source.of_kinds()}
-    costs = {group: _first(group, sources) or kinds.get(group.kind) for group in groups}
-    return {group: cost for group, cost in costs.items() if cost is not None}
+        costs |= {group: cost for group in groups if (cost := source.of_group(group)) is not None}
+    return costs
 
 
-def _first(group: Group, sources: Iterable[Costs]) -> Cost | None:
-    return next((cost for source in sources if (cost := source.of_group(group)) is not None), None)
+def expected(groups: Collection[Group], *sources: Costs) -> dict[Group, Cost]:
+    """As ``known``; a group that no source has costs what its kind does on average. Unknown kinds are left out."""
+    kinds: dict[str, Cost] = {}
+    for source in reversed(sources):
+        kinds |= source.of_kinds()
+    return {group: kinds[group.kind] for group in groups if group.kind in kinds} | known(groups, *sources)

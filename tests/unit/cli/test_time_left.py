@@ -77,8 +77,36 @@ def test_what_is_left_out_of_an_estimate_is_known(store: Store) -> None:
     run_progress = RunProgress(workers=1)
     run_progress.begin(planned(trial=2, evidence=2), store)
     assert run_progress.estimate() is None
-    run_progress.note(record("trial", 3.0))
-    assert run_progress.estimate() == (3.0, False)
+    run_progress.note(record("trial", 30.0))
+    assert run_progress.estimate() == (30.0, False)
+
+
+def test_the_first_method_s_time_is_not_taken_for_that_of_all(store: Store) -> None:
+    """One method that takes 15 s a block, and 50 blocks of others not seen yet: 765 s would be far off."""
+    plan = planned(trial=4)
+    plan.artifacts += planned("other", trial=50).artifacts
+    run_progress = RunProgress(workers=1)
+    run_progress.begin(plan, store)
+    run_progress.note(record("trial", 15.0))
+    assert run_progress.estimate() == (3 * 15.0, False)
+    run_progress.note(record("trial", 0.1, name="other"))
+    assert run_progress.estimate() == (3 * 15.0 + 49 * 0.1, True)
+
+
+def test_a_few_groups_not_seen_yet_are_estimated_from_their_kind(store: Store) -> None:
+    plan = planned(trial=4)
+    plan.artifacts += planned("other", trial=2).artifacts
+    run_progress = RunProgress(workers=1)
+    run_progress.begin(plan, store)
+    run_progress.note(record("trial", 2.0))
+    assert run_progress.estimate() == (5 * 2.0, True)
+
+
+def test_a_bound_of_less_than_five_seconds_tells_nothing(store: Store) -> None:
+    run_progress = RunProgress(workers=1)
+    run_progress.begin(planned(trial=2, evidence=2), store)
+    run_progress.note(record("trial", 4.0))
+    assert run_progress.estimate() is None
 
 
 def test_a_failure_tells_no_time_and_a_skip_takes_none(store: Store) -> None:
