@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from assay.bench.extremal_perturbation import Cost, resnet_query
-from assay.bench.memory import BUDGET, Peak, peak, summary
+from assay.bench.memory import BUDGET, Peak, summary
 from assay.bench.problems import image_query
 from assay.methods.integrated_gradients import IntegratedGradients
 
@@ -72,5 +72,5 @@ def test_a_budget_that_is_hardly_used_is_said_to_be():
 
 @pytest.mark.full
 def test_a_gradient_of_many_rows_stays_within_the_budget():
-    used, _ = peak(partial(image_query, 224, 3), IntegratedGradients(12))
-    assert used <= BUDGET
+    (row,) = Peak("color_count", partial(image_query, 224, 3), IntegratedGradients(12)).rows("memory", 3)
+    assert row["held"], row["figure"]

@@ -152,7 +152,7 @@ def test_every_mistake_is_told_at_once():
         "methods item 2: smoothed: samples='x' does not fit int.",
         "methods item 4: write a spec in quotes",
         "'lrp': only = 'elsewhere' is no environment of this study.",
-        "metrics item 1: unknown key 'weight'.",
+        "metrics item 1: unknown key 'weight'. Parameters belong to the spec: use = \"NAME(weight=...)\".",
         "metrics item 2: unknown key 'question'.",
         "faithfulness item 1: no metric 'F1'.",
         "faithfulness item 1: no method 'gradint'",
