@@ -202,9 +202,10 @@ class _Reader:
             return None
         allowed = ("use", "label", *(("samples", "block") if kind == "environments" else ("only",)))
         allowed = (*allowed, "question") if kind == "methods" else allowed
-        for key in (key for key in table if key not in allowed):
-            hint = suggest(key, allowed) or f' Parameters belong to the spec: use = "NAME({key}=...)".'
-            self.problems.append(f"{location}: unknown key '{key}'.{hint}")
+        for key in table:
+            if key not in allowed:
+                hint = suggest(key, allowed) or f' Parameters belong to the spec: use = "NAME({key}=...)".'
+                self.problems.append(f"{location}: unknown key '{key}'.{hint}")
         question = self.question(table.get("question", {}), f"{location}: question").over(common_question)
         try:
             spec = resolve(kind, Spec.parse(table["use"]))

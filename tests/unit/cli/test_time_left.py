@@ -47,6 +47,15 @@ def store(tmp_path: Path) -> Store:
     return Store.open(tmp_path / "s", sync=False)
 
 
+def two_methods(store: Store, it: int, other: int) -> RunProgress:
+    """At the beginning of a run with so many trials of each."""
+    plan = planned(trial=it)
+    plan.artifacts += planned("other", trial=other).artifacts
+    run_progress = RunProgress(workers=1)
+    run_progress.begin(plan, store)
+    return run_progress
+
+
 def test_an_estimate_is_by_kind_and_shared_by_the_workers(store: Store) -> None:
     for earlier in (record("trial", 1.0), record("trial", 3.0, number=1), record("model", 60.0), record("fit", 9.0)):
         store.put(earlier)
@@ -56,10 +65,7 @@ def test_an_estimate_is_by_kind_and_shared_by_the_workers(store: Store) -> None:
 
 
 def test_one_slow_method_does_not_spoil_the_estimate_of_the_others(store: Store) -> None:
-    plan = planned(trial=2)
-    plan.artifacts += planned("other", trial=3).artifacts
-    run_progress = RunProgress(workers=1)
-    run_progress.begin(plan, store)
+    run_progress = two_methods(store, it=2, other=3)
     run_progress.note(record("trial", 100.0))
     run_progress.note(record("trial", 1.0, name="other"))
     assert run_progress.estimate() == (1 * 100.0 + 2 * 1.0, True)
@@ -83,10 +89,7 @@ def test_what_is_left_out_of_an_estimate_is_known(store: Store) -> None:
 
 def test_the_first_method_s_time_is_not_taken_for_that_of_all(store: Store) -> None:
     """One method that takes 15 s a block, and 50 blocks of others not seen yet: 765 s would be far off."""
-    plan = planned(trial=4)
-    plan.artifacts += planned("other", trial=50).artifacts
-    run_progress = RunProgress(workers=1)
-    run_progress.begin(plan, store)
+    run_progress = two_methods(store, it=4, other=50)
     run_progress.note(record("trial", 15.0))
     assert run_progress.estimate() == (3 * 15.0, False)
     run_progress.note(record("trial", 0.1, name="other"))
@@ -94,10 +97,7 @@ def test_the_first_method_s_time_is_not_taken_for_that_of_all(store: Store) -> N
 
 
 def test_a_few_groups_not_seen_yet_are_estimated_from_their_kind(store: Store) -> None:
-    plan = planned(trial=4)
-    plan.artifacts += planned("other", trial=2).artifacts
-    run_progress = RunProgress(workers=1)
-    run_progress.begin(plan, store)
+    run_progress = two_methods(store, it=4, other=2)
     run_progress.note(record("trial", 2.0))
     assert run_progress.estimate() == (5 * 2.0, True)
 
