@@ -23,7 +23,7 @@ class Late:
                 path = os.path.join(os.environ["EDITED"], name)
                 if name.endswith(".py"):
                     with open(path, "a") as stream:
-                        stream.write("# edited\\n")
+                        stream.write("edited = True\\n")
                 else:
                     np.savez(path, x=np.ones((8, 6), dtype=np.float32))
                 del os.environ["EDITS"]
@@ -81,3 +81,15 @@ def test_code_that_is_edited_during_a_run_goes_on_as_it_was_read(place, tmp_path
     monkeypatch.delenv("EDITS")
     second = run(study(place), tmp_path / "s", Resources(1))
     assert second.plan.reused == 0  # it is another method now
+
+
+def test_a_docstring_or_a_comment_edited_below_a_method_recomputes_nothing(place, tmp_path):
+    method, below = place / "edited_late.py", place / "edited_below.py"
+    below.write_text('"""Factors."""\n\n\ndef factor():\n    """One."""\n    return 1.0\n')
+    method.write_text(METHOD.replace("import os\n", "import os\nfrom edited_below import factor\n", 1))
+    before = run(study(place), tmp_path / "s", Resources(1))
+    below.write_text(below.read_text().replace("One.", "Nothing is scaled.") + "# a reason\n")
+    method.write_text(method.read_text().replace("first time that", "first time"))
+    assert run(study(place), tmp_path / "s", Resources(1)).plan.reused == before.plan.trials == 2
+    below.write_text(below.read_text().replace("1.0", "2.0"))
+    assert run(study(place), tmp_path / "s", Resources(1)).plan.reused == 0

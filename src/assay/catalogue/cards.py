@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -91,6 +91,21 @@ class Card:
             "params": [param.to_json() for param in self.params],
             "revision": self.revision,
         }
+
+
+def with_controls(card: Card, controls: Mapping[str, str]) -> Card:
+    """The card of a metric with the fact ``controls``, also where an alias changes it."""
+    facts = dict(card.facts)
+    alias_of = {(parameter, value): name for name, parameter, value in facts.get("aliases", ())}
+    rows = [
+        (parameter, value, {**change, "controls": controls.get(alias_of[parameter, value])})
+        if (parameter, value) in alias_of and isinstance(change, dict)
+        else (parameter, value, change)
+        for parameter, value, change in facts.get("varies", ())
+    ]
+    facts |= {"controls": controls[card.name]} if card.name in controls else {}
+    facts |= {"varies": tuple(rows)} if rows else {}
+    return replace(card, facts=tuple(facts.items()))
 
 
 def fact_text(value: Any) -> str:

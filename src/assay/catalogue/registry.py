@@ -6,6 +6,7 @@ This file reads source only; ``catalogue/build.py`` makes components.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache, lru_cache
@@ -15,7 +16,7 @@ from typing import Any
 
 import assay
 from assay.catalogue.annotations import annotated_kind, as_float, fits
-from assay.catalogue.cards import COMPUTED, REQUIRED, Card, Param, read_folder
+from assay.catalogue.cards import COMPUTED, REQUIRED, Card, Param, read_folder, with_controls
 from assay.catalogue.foreign_cards import code_digest, foreign_card
 from assay.core.errors import AssayError, SpecError, suggest
 from assay.core.spec import Spec, Value
@@ -72,13 +73,28 @@ HINTS: Mapping[str, str] = {
 @cache
 def catalogue(kind: str) -> Mapping[str, Card]:
     """The cards of every component of a kind: our folder, then entry points of group ``assay.<kind>``."""
-    folder = Path(assay.__path__[0]) / kind
-    cards = {card.name: card for card in read_folder(kind, folder, f"assay.{kind}")}
+    cards = our_cards(kind)
+    if kind == "metrics":
+        cards = {name: with_controls(card, measured_controls()) for name, card in cards.items()}
     for point in entry_points(group=f"assay.{kind}"):
         if point.name in cards:
             raise AssayError(f"'{point.name}' from {point.value} is already the name of {cards[point.name].target}.")
         cards[point.name] = foreign_card(kind, point.value, point.name)
     return cards
+
+
+def our_cards(kind: str) -> dict[str, Card]:
+    """The cards of our folder, with what the sources declare."""
+    cards = read_folder(kind, Path(assay.__path__[0]) / kind, f"assay.{kind}")
+    return {component_card.name: component_card for component_card in cards}
+
+
+def measured_controls() -> Mapping[str, str]:
+    """By name or alias of a metric: maps without knowledge of the model that it does not tell from the best method.
+    What was measured is data: in the source it would change the digest of what was measured."""
+    path = Path(assay.__path__[0]) / "metrics" / "controls.json"
+    controls: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    return controls
 
 
 def card(kind: str, name: str) -> Card:

@@ -1,6 +1,7 @@
-"""The digest of a component's source: its own file and every file of the same author that it imports.
+"""The digest of a component's source: the code of its own file and of every file of the same author that it imports.
 
-After a change in ``kit``, ``craft`` or ``train``, earlier results must not be reused. ``core``, ``catalogue`` and
+Comments, docstrings and formatting do not count: they change no result, and rewording one recomputes nothing. After a
+change of code in ``kit``, ``craft`` or ``train``, earlier results must not be reused. ``core``, ``catalogue`` and
 ``foreign`` are left out: every component imports them, so each change there would recompute everything. The revisions
 contract watches them.
 
@@ -31,8 +32,9 @@ _PACKAGES = ("site-packages", "dist-packages")  # folders that installers fill
 
 
 def source_digest(path: Path) -> str:
-    """sha256 over the file and the files it depends on, in a fixed order, with the version of an installed package."""
-    parts = [hashlib.sha256(file.read_bytes()).digest() for file in source_files(path) if file.is_file()]
+    """sha256 over the code of the file and of the files it depends on, in a fixed order, with the version of an
+    installed package."""
+    parts = [_code_digest(file.read_bytes()) for file in source_files(path) if file.is_file()]
     return hashlib.sha256(b"".join(parts) + _version(path).encode()).hexdigest()
 
 
@@ -63,18 +65,57 @@ def _file_stamp(path: Path) -> tuple[Path, int, int]:
 @lru_cache(maxsize=4096)
 def _imported(path: Path, size: int, _changed: int, folder: str, *search_path: str) -> tuple[Path, ...]:
     """The files of the same author that a file imports; read once per stamp of the file."""
-    if size < 0:
+    tree = _parsed(path.read_bytes()) if size >= 0 else None
+    if tree is None:
         return ()
-    try:
-        nodes = ast.walk(ast.parse(path.read_bytes()))
-    except (SyntaxError, ValueError):  # not Python, or broken: importing it will raise the error
-        return ()
-    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     ours = (_our_file(name) for node in imports for name in _module_names(node) if name.startswith("assay."))
     foreign = (
         () if path.is_relative_to(_ROOT) or is_installed(path) else _foreign_files(path, imports, folder, search_path)
     )
     return tuple(sorted({file for file in (*ours, *foreign) if file is not None}))
+
+
+def _parsed(source: bytes) -> ast.Module | None:
+    """None for what is not Python, or broken: importing it will raise the error."""
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: expressions nested too deeply
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _code_digest(source: bytes) -> bytes:
+    tree, parts = _parsed(source), list[str]()
+    if tree is None:
+        return hashlib.sha256(source).digest()
+    _write_code(tree, parts)
+    return hashlib.sha256("".join(parts).encode(errors="surrogatepass")).digest()
+
+
+def _write_code(value: object, parts: list[str]) -> None:
+    """A syntax tree as text that is the same in every version of Python, without strings that stand alone, which is
+    what docstrings are. ``ast.dump`` and ``ast.unparse`` differ between versions."""
+    if isinstance(value, ast.AST):
+        parts.append(f"{type(value).__name__}(")
+        for name in value._fields:
+            field = getattr(value, name, None)
+            if field not in (None, []) and name not in ("kind", "type_comment"):  # unset, or of newer versions
+                parts.append(f"{name}=")
+                _write_code(field, parts)
+        parts.append(")")
+    elif isinstance(value, list):
+        parts.append("[")
+        for item in value:
+            if not _is_text(item):
+                _write_code(item, parts)
+        parts.append("]")
+    else:
+        parts.append(f"{value!r},")
+
+
+def _is_text(node: object) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _our_file(name: str) -> Path | None:

@@ -54,10 +54,6 @@ class Completeness:
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
     cost: ClassVar[str] = "9 model rows a sample, each imputed, and one that all methods share"
     axes: ClassVar[tuple[str, str]] = ("level, as a share of the largest attribution", "{read} lost")
-    controls: ClassVar[str] = (
-        "not told apart from the best method: random_map and edge_map (linear), random_map (colour count with "
-        "unseen-data effect and CIFAR-10)"
-    )
     paper: ClassVar[str] = "A Dual-Perspective Approach (Li et al., 2024), algorithms 2 and 4"
 
     def probe(self, scene: Scene) -> dict[str, Tensor]:

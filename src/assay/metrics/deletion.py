@@ -47,7 +47,6 @@ class Deletion:
     exact_on_linear: ClassVar[bool] = False
     best_on_linear: ClassVar[bool] = True
     axes: ClassVar[tuple[str, str]] = ("share of features deleted", "{read}")
-    controls: ClassVar[str] = "not told apart from the best method: random_map (CIFAR-10)"
     varies: ClassVar[Varies] = (
         (
             "direction",
@@ -56,7 +55,6 @@ class Deletion:
                 "higher_is_better": True,
                 "ideal": 1.0,
                 "axes": ("share of features inserted", "{read}"),
-                "controls": None,
             },
         ),
         # By absolute attribution, features with a negative effect are removed as early as those with a positive one.

@@ -53,7 +53,6 @@ class Ids:
                 "higher_is_better": False,
                 "ideal": 0.0,
                 "axes": ("share of features deleted, highest first", "probability"),
-                "controls": "not told apart from the best method: random_map (CIFAR-10)",
             },
         ),
         ("absolute", True, "shift"),

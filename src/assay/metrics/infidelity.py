@@ -76,7 +76,6 @@ class Infidelity:
         ("reads", "slope", "exact"),
     )
     exact_on_linear: ClassVar[bool] = True
-    controls: ClassVar[str] = "not told apart from the best method: edge_map (colour count with unseen-data effect)"
     paper: ClassVar[str] = "On the (In)fidelity and Sensitivity of Explanations (Yeh et al., 2019)"
 
     def __post_init__(self) -> None:

@@ -34,10 +34,6 @@ class Recall:
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("truth",)
     cost: ClassVar[str] = "no model call"
-    controls: ClassVar[str] = (
-        "better than every method tried: random_map and constant (linear), constant (colour count and colour count "
-        "with unseen-data effect)"
-    )
     paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), section 4 and eq. 17"
 
     def __call__(self, trial: Trial) -> Evidence:

@@ -45,7 +45,6 @@ class Road:
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
     cost: ClassVar[str] = "a model row a sample for each ratio, imputed"
     axes: ClassVar[tuple[str, str]] = ("share of features removed, highest first", "{read} left")
-    controls: ClassVar[str] = "not told apart from the best method: edge_map (colour count with unseen-data effect)"
     varies: ClassVar[Varies] = (
         (
             "order",
@@ -54,8 +53,6 @@ class Road:
                 "higher_is_better": True,
                 "ideal": 1.0,
                 "axes": ("share of features removed, lowest first", "{read} left"),
-                "controls": "not told apart from the best method: edge_map (colour count with unseen-data effect and "
-                "CIFAR-10)",
             },
         ),
         ("absolute", True, "shift"),

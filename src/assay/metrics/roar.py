@@ -77,7 +77,6 @@ class Roar:
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
     cost: ClassVar[str] = "shares x repeats trainings a method, then as many model rows a sample"
     axes: ClassVar[tuple[str, str]] = ("share of features removed", "accuracy after retraining")
-    controls: ClassVar[str] = "better than every method tried: random_map, constant and edge_map (linear)"
     paper: ClassVar[str] = "ROAR (Hooker et al., 2019); AGOP-IxG (Katakam, 2026), section 5; arXiv:2605.15700"
 
     def __post_init__(self) -> None:

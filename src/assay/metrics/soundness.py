@@ -74,9 +74,6 @@ class Soundness:
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
     cost: ClassVar[str] = "steps model rows a sample, each imputed"
     axes: ClassVar[tuple[str, str]] = ("accuracy (or mean probability)", "soundness")
-    controls: ClassVar[str] = (
-        "not told apart from the best method: random_map and edge_map (linear and CIFAR-10), edge_map (colour count)"
-    )
     paper: ClassVar[str] = "A Dual-Perspective Approach (Li et al., 2024), algorithms 1 and 3"
 
     def __post_init__(self) -> None:

@@ -90,7 +90,7 @@ def test_a_declared_revision_counts_and_not_the_file(tmp_path):
     path = tmp_path / "thing.py"
     path.write_text("class Thing:\n    revision: ClassVar[str] = '7'\n")
     first = read_file("methods", path, "m", "thing")
-    path.write_text(path.read_text() + "# changed\n")
+    path.write_text(path.read_text() + "changed = True\n")
     second = read_file("methods", path, "m", "thing")
     assert first.revision == second.revision == "7"
     assert first.source != second.source

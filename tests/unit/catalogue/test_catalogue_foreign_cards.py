@@ -59,7 +59,7 @@ def test_a_change_in_the_parent_is_a_change(modules):
     path = modules.write("parent_module", METRIC.replace('    revision: ClassVar[str] = "7"\n', ""))
     modules.write("inheriting", CHILD)
     before = identity("metrics", full("inheriting:Child", "metrics"))
-    path.write_text(path.read_text() + "# changed\n")
+    path.write_text(path.read_text() + "changed = True\n")
     modules.restart()
     assert identity("metrics", full("inheriting:Child", "metrics")) != before
 
@@ -70,10 +70,10 @@ def test_a_function_rests_on_what_its_file_imports(modules, tmp_path, monkeypatc
     monkeypatch.setattr(sources, "_ROOT", tmp_path)
     (tmp_path / "kit").mkdir()
     below = tmp_path / "kit" / "curves.py"
-    below.write_text("# one\n")
+    below.write_text("x = 1\n")
     modules.write("resting", "def f(query):\n    from assay.kit import curves\n")
     before = identity("methods", full("resting:f"))
-    below.write_text("# two\n")
+    below.write_text("x = 2\n")
     assert identity("methods", full("resting:f")) != before
 
 
@@ -121,7 +121,7 @@ def test_a_partial_is_known_by_the_file_of_its_function(modules):
         "partial_module", "from functools import partial\ndef g(model, x, y, k): ...\nf = partial(g, k=1)\n"
     )
     before = card("methods", "partial_module:f").source
-    path.write_text(path.read_text() + "# changed\n")
+    path.write_text(path.read_text() + "changed = True\n")
     modules.restart()
     assert card("methods", "partial_module:f").source != before
 
@@ -160,7 +160,7 @@ def test_what_was_wrapped_or_made_elsewhere_is_known_by_the_file_that_names_it_t
     path, maker = modules.write("wraps", WRAPPED), modules.write("maker", MAKER)
     found = {card("methods", f"wraps:{attr}").source}
     for file in (path, maker):
-        file.write_text(file.read_text() + "# changed\n")
+        file.write_text(file.read_text() + "changed = True\n")
         modules.restart()
         found.add(card("methods", f"wraps:{attr}").source)
     assert len(found) == 3

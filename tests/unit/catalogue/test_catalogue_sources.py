@@ -31,7 +31,7 @@ def tree(tmp_path, monkeypatch):
 
 def digest_after(tree, name):
     path = tree / name
-    path.write_text(path.read_text() + "# changed\n")
+    path.write_text(path.read_text() + "changed = True\n")
     return source_digest(tree / "methods/thing.py")
 
 
@@ -45,6 +45,41 @@ def test_a_change_below_changes_the_digest(tree, name):
 def test_a_change_elsewhere_does_not(tree, name):
     before = source_digest(tree / "methods/thing.py")
     assert digest_after(tree, name) == before
+
+
+CODE = '''"""A module."""
+
+def f(x, scale=2.0):
+    """Twice."""
+    return {"a": f"{x:.2f}", "b": scale * x}
+'''
+SAME = {
+    "a comment": CODE.replace("    return", "    # why\n    return"),
+    "a comment on a line": CODE.replace("* x}", "* x}  # why"),
+    "the module's docstring": CODE.replace("A module.", "The module."),
+    "a function's docstring": CODE.replace("Twice.", "Two times.\n\n    More."),
+    "a docstring that goes": CODE.replace('    """Twice."""\n', ""),
+    "lines, quotes, brackets": CODE.replace('"', "'").replace(" 'b': scale * x}", "\n        'b': (scale * x),\n    }"),
+}
+OTHER = {
+    "a default": CODE.replace("2.0", "2.5"),
+    "a type of number": CODE.replace("2.0", "2"),
+    "a name": CODE.replace("scale", "factor"),
+    "a string that is used": CODE.replace('"a"', '"c"'),
+    "a format": CODE.replace(".2f", ".3f"),
+    "an operator": CODE.replace("* x", "+ x"),
+    "None": CODE.replace("scale * x", "None"),
+}
+
+
+@pytest.mark.parametrize("name", ["methods/thing.py", "kit/late.py"])
+@pytest.mark.parametrize("what", [*SAME, *OTHER])
+def test_code_counts_and_prose_does_not(tree, name, what):
+    imports, found = (tree / name).read_text(), set()
+    for text in (CODE, {**SAME, **OTHER}[what]):
+        (tree / name).write_text(text + imports)
+        found.add(source_digest(tree / "methods/thing.py"))
+    assert len(found) == (1 if what in SAME else 2)
 
 
 def test_the_digest_is_not_that_of_the_file_alone_and_is_stable(tree):
@@ -83,10 +118,10 @@ def test_an_identity_changes_with_a_parameter_the_file_and_a_file_below(tree, mo
     first = told("user_method:Mine")
     assert told("user_method:Mine(k=1)") == first
     assert told("user_method:Mine(k=2)") != first
-    path.write_text(USER + "\n# changed\n")
+    path.write_text(USER + "\nchanged = True\n")
     second = told("user_method:Mine")
     assert second != first
-    (tree / "kit/late.py").write_text("# changed\n")
+    (tree / "kit/late.py").write_text("changed = True\n")
     assert told("user_method:Mine") != second
 
 
@@ -94,7 +129,7 @@ def test_an_identity_tells_the_revision_of_every_component_inside(modules):
     path = modules.write("user_method", USER)
     wrapped = "smoothed(of=user_method:Mine)"
     first = told(wrapped)
-    path.write_text(USER + "\n# changed\n")
+    path.write_text(USER + "\nchanged = True\n")
     second = told(wrapped)
     assert first["revision"] == second["revision"]
     assert first["params"]["of"]["revision"] != second["params"]["of"]["revision"]
@@ -117,7 +152,7 @@ def test_a_digest_of_your_file_changes_with_your_files_below_it(modules, changed
     paths = {name: modules.write(name, text) for name, text in PROJECT.items()}
     before = source_digest(paths["proj.entry"])
     assert source_digest(paths["proj.entry"]) == before
-    paths[changed].write_text(PROJECT[changed] + "# changed\n")
+    paths[changed].write_text(PROJECT[changed] + "changed = True\n")
     assert (source_digest(paths["proj.entry"]) == before) == (changed == "unrelated")
 
 

@@ -23,9 +23,7 @@ FACTS = {"higher_is_better", "range", "ideal", "needs", "invariant", "exact_on_l
 def test_the_card_is_the_class(name: str) -> None:
     card = registry.card("metrics", registry.expand_alias("metrics", Spec(name)).name)
     cls = load(card.target)
-    assert {fact: getattr(cls, fact) for fact, _ in card.facts} == dict(card.facts)
     assert {fact for fact, _ in card.facts} - OPTIONAL == FACTS
-    assert "efined" in card.doc  # says when it is not, or that it always is
     assert all(param.note for param in card.params)
     assert [(param.name, param.default) for param in card.params] == [(f.name, f.default) for f in fields(cls)]
     assert all(f.default is not MISSING for f in fields(cls))
