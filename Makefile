@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS = 1
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: setup demo test test-full torture check audit check-quantus format bench journey docs readme experiments clean
+.PHONY: setup demo test test-fast test-full torture check audit check-quantus format bench journey docs renew readme experiments clean
 
 setup: $(READY)
 
@@ -23,6 +23,14 @@ test: setup
 	@start=$$(date +%s); \
 	$(BIN)/python -m pytest -n 2 -m "not full" --durations=20; status=$$?; \
 	echo "make test took $$(( $$(date +%s) - start )) s"; exit $$status
+
+# Lint, types, and the tests that the files changed since a commit can break, nearest first.
+BASE ?= HEAD
+test-fast: setup
+	$(BIN)/ruff format --check src tests examples
+	$(BIN)/ruff check src tests examples
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -n 2 --changed $(BASE)
 
 test-full: setup check
 	$(BIN)/python -m pytest -n 2 --durations=20
@@ -65,6 +73,11 @@ bench: setup
 # How many source files one question leads through.
 journey: setup
 	$(BIN)/python benchmarks/journey.py
+
+# Generated files, and a list of the results on pages that the code may no longer give; PAGE=README, PAGE=experiments or
+# PAGE=attributionlab/lime computes a block of those again and stamps them if every digit agrees.
+renew: setup
+	$(BIN)/python docs/renew.py $(PAGE)
 
 # The gallery and the controls need CIFAR-10 and published weights: see `assay show cifar`.
 docs: setup

@@ -13,20 +13,22 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from experiments import agop, attributionlab
-from experiments.keeping import keep_exact, keep_run, keep_serving
+from keeping import keep_exact, keep_run, keep_serving
 from pages import ROOT, Table, filled, is_kept, kept, piped
+from verified import values_digest
 
 PAGE = ROOT / "docs" / "experiments.md"
 STUDIES = (*agop.STUDIES, *attributionlab.STUDIES)
+LARGE = tuple(f"{attributionlab.FOLDER}/{name}" for name in attributionlab.LARGE)  # hours: not in --run without names
 OTHERS = {"serving": keep_serving, "attributionlab/exact": keep_exact}  # results that are of no study
 
 
 def _durations() -> Iterator[str]:
-    yield piped("study", "minutes", "CPU minutes", "commit", "digest of the store")
+    yield piped("study", "minutes", "CPU minutes", "commit", "digest of the values")
     yield piped("---", "---:", "---:", "---", "---")
     for summary in map(kept, filter(is_kept, STUDIES)):
         cpu = f"{summary['cpu_seconds'] / 60:.1f}" if "cpu_seconds" in summary else ""
-        names = summary["commit"], summary["digest"][:12]
+        names = summary["commit"], values_digest(summary)[:12]
         yield piped(f"`{summary['command']}`", f"{summary['seconds'] / 60:.1f}", cpu, *names)
 
 

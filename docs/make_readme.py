@@ -3,7 +3,7 @@
     python docs/make_readme.py                    writes the tables from the results that are kept
     python docs/make_readme.py --run demo bench   runs these first, and keeps what they print (no name: all)
 
-A test compares README with the kept results.
+A test compares README with the kept results, another one the kept results with the code (docs/verified.py).
 """
 
 from __future__ import annotations
@@ -13,15 +13,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from keeping import keep_run
 from pages import ROOT, Json, answer, filled, head, keep, kept, piped
 
 PAGE = ROOT / "README.md"
-COMMANDS: Mapping[str, Sequence[str]] = {
-    "demo": ("demo", "--store", "runs/demo"),
-    "token_count": ("run", "attributionlab/token_count", "--store", "runs/token_count"),
-    "baseline": ("run", "attributionlab/baseline", "--store", "runs/baseline"),
-    "bench": ("bench",),
-}
+STUDIES = ("demo", "attributionlab/token_count", "attributionlab/baseline")
 TASKS = (  # of `assay bench` that README quotes
     "kernel_shap",
     "lime_tabular",
@@ -33,46 +29,23 @@ TASKS = (  # of `assay bench` that README quotes
     "retraining",
 )
 CONTROLS = ("Random", "Constant")
-CELL = ("status", "value", "low", "high", "basis", "per_seed", "count", "defined", "rank")
-VERDICT = ("method", "gamma", "outcome", "by_value", "verdict")
 
 
 def run(name: str) -> None:
     """Run a command and keep what README needs of its answer."""
     if name == "bench":
-        told = [row for task in TASKS for row in answer(*COMMANDS[name], task)]
+        keep(name, [row for task in TASKS for row in answer("bench", task)], indent=1)
     else:
-        told = _shortened(answer(*COMMANDS[name]))
-    keep(name, told, indent=1)
-
-
-def _shortened(told: Json) -> Json:
-    """Values, intervals, gaps and verdicts; without keys, which change with every comment."""
-    boards = [
-        {
-            "environment": board["environment"],
-            "methods": [
-                {
-                    **{name: line[name] for name in ("method", "gap", "gap_mark", "notes")},
-                    "metrics": {
-                        metric: {name: cell[name] for name in CELL} for metric, cell in line["metrics"].items()
-                    },
-                }
-                for line in board["methods"]
-            ],
-        }
-        for board in told["boards"]
-    ]
-    tests = {
-        metric: [{name: found[name] for name in VERDICT} for found in tests]
-        for metric, tests in told["faithfulness"].items()
-    }
-    return {"study": told["study"], "boards": boards, "faithfulness": tests}
+        keep_run(name, f"runs/{name}")
 
 
 def written(text: str) -> str:
     """README with every table made from what is kept."""
-    return filled(text, {name: partial(table, kept(name)) for name, table in TABLES.items()})
+    return filled(text, {_mark(name): partial(table, kept(name)) for name, table in TABLES.items()})
+
+
+def _mark(name: str) -> str:
+    return name.rpartition("/")[2]
 
 
 def _demo(told: Json) -> Iterator[str]:
@@ -96,11 +69,10 @@ def _verdict(found: Json) -> str:
 
 def _token_count(told: Json) -> Iterator[str]:
     first, second = told["boards"]
-    other = {line["method"]: line["metrics"]["F1"] for line in second["methods"]}
+    other = {method: line["metrics"]["F1"] for method, line in second["methods"].items()}
     outcomes = {found["method"]: found for found in told["faithfulness"]["F1"]}
     yield from head("method", "gap", *(f"F1, {board['environment']}" for board in (first, second)), "at gamma = 0.5")
-    for line in first["methods"]:
-        method = line["method"]
+    for method, line in first["methods"].items():
         values = (_value(line["metrics"]["F1"]), _value(other[method]))
         outcome = outcomes[method]["outcome"]
         positive = ", on positive truth" if "on positive truth" in outcomes[method]["verdict"] else ""
@@ -118,9 +90,9 @@ def _bench(told: Json) -> Iterator[str]:
 
 def _board(board: Json, metrics: Sequence[str], arrows: str) -> Iterator[str]:
     yield from head("method", "gap", *(f"{metric} {arrow}" for metric, arrow in zip(metrics, arrows, strict=True)))
-    for line in board["methods"]:
+    for method, line in board["methods"].items():
         cells = (_value(line["metrics"][metric]) for metric in metrics)
-        yield piped(_named(line["method"]), _gap(line), *cells)
+        yield piped(_named(method), _gap(line), *cells)
 
 
 def _named(method: str) -> str:
@@ -136,10 +108,10 @@ def _gap(line: Json) -> str:
 
 
 def _value(cell: Json) -> str:
-    if cell["value"] is None:
+    if cell.get("value") is None:
         return "undefined" if cell["status"] == "ok" else str(cell["status"])
-    value = f"**{cell['value']:.3f}**" if cell["rank"] == 1 else f"{cell['value']:.3f}"
-    if cell["low"] is None:
+    value = f"**{cell['value']:.3f}**" if cell.get("rank") == 1 else f"{cell['value']:.3f}"
+    if cell.get("low") is None:
         return value
     return f"{value} [{_short(cell['low'])}, {_short(cell['high'])}]"
 
@@ -150,15 +122,15 @@ def _short(number: float) -> str:
 
 TABLES: Mapping[str, Callable[[Json], Iterator[str]]] = {
     "demo": _demo,
-    "token_count": _token_count,
-    "baseline": _baseline,
+    "attributionlab/token_count": _token_count,
+    "attributionlab/baseline": _baseline,
     "bench": _bench,
 }
 
 
 def main(arguments: Sequence[str]) -> None:
     if "--run" in arguments:
-        for name in [argument for argument in arguments if argument in COMMANDS] or COMMANDS:
+        for name in [argument for argument in arguments if argument in TABLES] or TABLES:
             run(name)
     PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -8,6 +8,8 @@ os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")
 
 import torch
 
+pytest_plugins = ("selection",)
+
 torch.set_num_threads(1)  # results are promised for one thread, and two test processes share two cores
 # A shell ignores interrupts in background jobs and their children, nohup ignores hangups; tests of signals need both.
 signal.signal(signal.SIGINT, signal.default_int_handler)

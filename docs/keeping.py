@@ -9,21 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import assay
-from assay.core.records import digest
 from assay.store.listing import list_runs
 from assay.store.store import Store
+from assay.study.shipped import find
 
 from pages import ROOT, Json, answer, keep
+from verified import processor, rounded, stamp, witness
 
-CELL = ("status", "reason", "value", "low", "high", "deviation", "per_seed", "ceiling")
+CELL = ("status", "reason", "value", "low", "high", "deviation", "per_seed", "ceiling", "rank")
+POINT = ("at", "status", "reason", "value", "low", "high")
 AGREEMENT = ("environment", "truth", "metric", "value", "low", "high", "per_seed", "of_means", "methods", "left_out")
 BENCH = ("task", "problem", "who", "figure", "ratio", "repeats", "note")
 
 
 def keep_run(name: str, store: str) -> None:
-    """Run a study, or complete it, and keep what the page needs of its result."""
+    """Run a study, or complete it, and keep what pages need of its result."""
     told = answer("run", name, "--store", store)
-    folder = ROOT / store
+    folder, study = ROOT / store, find(name)
     opened = Store.open(folder, create=False)
     runs = [run.run for run in list_runs(folder) if run.study in (name, "")]  # no name: it stopped before its end
     summary = {
@@ -31,9 +33,10 @@ def keep_run(name: str, store: str) -> None:
         "commit": _commit(),
         "seconds": round(sum(_seconds(folder / "logs" / f"{run}.jsonl") for run in runs)),
         "cpu_seconds": round(sum(record.cost.get("cpu", 0.0) for record in opened.records())),
-        "digest": digest(opened.dump()),  # of keys, statuses, values and arrays; not of times and hosts
+        **stamp(study),
     }
-    keep(name, {**summary, **_shortened(told, comparisons=name.startswith("agop/"))})
+    result = shortened(told, comparisons=name.startswith("agop/"))
+    keep(name, {**summary, **result, "processor": processor(), "witness": witness(study, folder)})
 
 
 def keep_serving() -> None:
@@ -58,13 +61,13 @@ def _commit() -> str:
     return subprocess.run(command, cwd=assay.__path__[0], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
 
 
-def _shortened(told: Json, comparisons: bool) -> Json:
+def shortened(told: Json, comparisons: bool) -> Json:
     """Six digits; of a sweep its curves, which hold all that its boards do."""
     if told["sweep"]:
-        return {"sweep": _rounded(told["sweep"])}
+        return {"sweep": _without_keys(rounded(told["sweep"]))}
     short = {"boards": [_board(board, comparisons) for board in told["boards"]]}
     if told["agreement"]:
-        short["agreement"] = [_rounded(_picked(row, AGREEMENT)) for row in told["agreement"]]
+        short["agreement"] = [rounded(_picked(row, AGREEMENT)) for row in told["agreement"]]
     if told["faithfulness"]:
         short["faithfulness"] = {metric: list(map(_verdict, tests)) for metric, tests in told["faithfulness"].items()}
     return short
@@ -73,9 +76,10 @@ def _shortened(told: Json, comparisons: bool) -> Json:
 def _board(board: Json, comparisons: bool) -> Json:
     methods = {
         line["method"]: {
-            "gap": _rounded(line["gap"]),
+            "gap": rounded(line["gap"]),
+            "gap_mark": line["gap_mark"],
             "notes": line["notes"],
-            "metrics": {metric: _rounded(_picked(cell, CELL)) for metric, cell in line["metrics"].items()},
+            "metrics": {metric: rounded(_picked(cell, CELL)) for metric, cell in line["metrics"].items()},
         }
         for line in board["methods"]
     }
@@ -85,23 +89,21 @@ def _board(board: Json, comparisons: bool) -> Json:
 
 def _comparison(found: Json) -> Json:
     names = ("left", "right", "difference", "p_holm")
-    separated = [_rounded(_picked(pair, names)) for pair in found["pairs"] if pair["separated"]]
+    separated = [rounded(_picked(pair, names)) for pair in found["pairs"] if pair["separated"]]
     return {"groups": found["groups"], "pairs": len(found["pairs"]), "separated": separated}
 
 
 def _verdict(found: Json) -> Json:
     """The outcome of a test, and in each environment where the value lies."""
     lies = {check["environment"]: check["outcome"] for check in found["checks"]}
-    return {**_picked(found, ("method", "gamma", "outcome")), "lies": lies}
+    return {**_picked(found, ("method", "gamma", "outcome", "verdict")), "lies": lies}
 
 
 def _picked(mapping: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: mapping[name] for name in names if mapping.get(name) not in (None, "")}
 
 
-def _rounded(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _rounded(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(item) for item in value]
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+def _without_keys(sweep: Json) -> Json:
+    """Keys change with the code, values need not."""
+    curves = [{**curve, "points": [_picked(point, POINT) for point in curve["points"]]} for curve in sweep["curves"]]
+    return {**sweep, "curves": curves}
