@@ -1,10 +1,10 @@
-"""Which tests a run leaves out: slow ones whose subject did not change, and with ``--changed`` what no change can break.
+"""Which tests a run leaves out: slow ones whose subject is as it was, and with ``--changed`` what no change can break.
 
 - ``@pytest.mark.rests_on(name, files)``: a slow test that need not run again while the code of these files is what it
   was when the test last passed with ``--record``. Until then it is ``full``.
 - ``--changed BASE``: only tests that the files changed since a commit can break, nearest first: those that import a
-  changed file, then those that import a file that imports it, and so on, until their times add up to ``SECONDS``. A test
-  with a component among its parameters is about that component and what it imports. A changed comment is no change.
+  changed file, then those that import a file that imports it, and so on, until their times add up to ``SECONDS``. A
+  test with a component among its parameters is about that component and what it imports. A comment is no change.
 """
 
 from __future__ import annotations
