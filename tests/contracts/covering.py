@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from torch import nn
 
+from assay.check.contracts.fault import Unanswered
 from assay.check.contracts.method_case import MethodCase
 from assay.check.contracts.metric_case import MetricCase
 from assay.check.instruments.sites import site
@@ -27,8 +28,16 @@ ASKING = {"model", "label", "method", "sibling"}  # a metric that needs one of t
 
 def divided(cases: Sequence[C]) -> tuple[list[C], list[C]]:
     """The cases on which all contracts are tried, and the others."""
-    chosen = cover({case: traits(case) for case in cases if not case.reason()})
+    chosen = cover({case: traits(case) for case in cases if _answers(case)})
     return chosen, [case for case in cases if case not in chosen]
+
+
+def _answers(case: MethodCase | MetricCase) -> bool:
+    """False where the component does not apply, and where it stops with an error: a contract reports that."""
+    try:
+        return not case.reason()
+    except Unanswered:
+        return False
 
 
 def cover(shown: Mapping[K, Traits]) -> list[K]:
