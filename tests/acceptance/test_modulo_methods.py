@@ -9,7 +9,7 @@ from assay.environments.pixel_modulo import PixelModulo
 COUNT = 16
 
 
-@pytest.fixture(scope="module", params=[64, 224])
+@pytest.fixture(scope="module", params=[64, pytest.param(224, marks=pytest.mark.full)])
 def environment(request):
     return PixelModulo(side=request.param)
 

@@ -56,6 +56,7 @@ def test_a_cluster_leaves_the_store_that_a_process_leaves(cluster, study, expect
     assert results(tmp_path / "store") == expected
 
 
+@pytest.mark.full
 def test_arrays_travel_where_workers_do_not_see_the_folder(study, expected, tmp_path, monkeypatch):
     job = Dask._job
     monkeypatch.setattr(Dask, "_job", lambda self, client: replace(job(self, client), carries=True))
@@ -63,6 +64,7 @@ def test_arrays_travel_where_workers_do_not_see_the_folder(study, expected, tmp_
     assert results(tmp_path / "store") == expected
 
 
+@pytest.mark.full
 def test_a_connection_that_breaks_is_made_again(study, expected, tmp_path, monkeypatch):
     submit, calls = Driver._submit, count()
 
@@ -78,6 +80,7 @@ def test_a_connection_that_breaks_is_made_again(study, expected, tmp_path, monke
     assert results(tmp_path / "store") == expected
 
 
+@pytest.mark.full
 def test_a_worker_and_the_scheduler_may_die(cluster, study, expected, tmp_path, monkeypatch):
     monkeypatch.setattr("assay.execute.dask.CONNECT", 10.0)
     cluster.start()

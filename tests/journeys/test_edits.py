@@ -67,9 +67,9 @@ def test_data_that_change_during_a_run_are_a_failure_with_its_reason(place, tmp_
 
     (place / "rows.npz").write_bytes(before)
     monkeypatch.delenv("EDITS")
-    run(study(place), tmp_path / "s", Resources(1))
+    run(study(place), tmp_path / "s", Resources(0))
     assert [record.status for record in records(tmp_path / "s", "trial")] == ["ok", "ok"]
-    plain = run(study(place), tmp_path / "again", Resources(1))
+    plain = run(study(place), tmp_path / "again", Resources(0))
     fresh, mended = ([record.result for record in records(store, "trial")] for store in (plain.store, tmp_path / "s"))
     assert fresh == mended
 

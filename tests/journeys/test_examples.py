@@ -11,6 +11,7 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("*.py"))
+QUICK = "in_your_tests"
 
 
 def python(*arguments, folder):
@@ -22,7 +23,10 @@ def python(*arguments, folder):
     return done.stdout
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "script",
+    [pytest.param(path, id=path.stem, marks=() if path.stem == QUICK else pytest.mark.full) for path in SCRIPTS],
+)
 def test_every_example_runs(script, tmp_path):
     assert python(script, folder=tmp_path)
 
@@ -32,6 +36,7 @@ def test_no_example_is_longer_than_forty_lines(path):
     assert len(path.read_text().splitlines()) <= 40
 
 
+@pytest.mark.full
 def test_a_method_of_ten_lines_a_callable_a_captum_class_and_arrays_run_in_a_study(tmp_path):
     folder = tmp_path / "mine"
     shutil.copytree(EXAMPLES / "bring_your_own", folder)

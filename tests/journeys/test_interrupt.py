@@ -38,7 +38,10 @@ def started(folder, workers):
     return process, " ".join(["assay", *asked])
 
 
-@pytest.mark.parametrize(("number", "workers"), [(signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGTERM, 1)])
+@pytest.mark.parametrize(
+    ("number", "workers"),
+    [(signal.SIGINT, 0), (signal.SIGTERM, 1), pytest.param(signal.SIGTERM, 0, marks=pytest.mark.full)],
+)
 def test_an_interrupt_says_what_is_done_and_what_is_left(tmp_path, number, workers):
     process, asked = started(tmp_path, workers)
     process.send_signal(number)

@@ -64,7 +64,7 @@ def assay(folder, *arguments):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.parametrize("workers", ["0", "1"])
+@pytest.mark.parametrize("workers", ["1", pytest.param("0", marks=pytest.mark.full)])
 def test_json_is_json_whatever_components_print(folder, workers):
     done = assay(folder, "run", "study.toml", "--store", "s", "--workers", workers, "--json")
     assert done.returncode == 1, done.stderr  # one of the methods failed
@@ -75,9 +75,9 @@ def test_json_is_json_whatever_components_print(folder, workers):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("run", "study.toml", "--dry-run"),
+        pytest.param(("run", "study.toml", "--dry-run"), marks=pytest.mark.full),
         ("show", "loud:loud"),
-        ("check", "loud:loud"),
+        pytest.param(("check", "loud:loud"), marks=pytest.mark.full),
         ("evaluate", "--model", "loud:net", "--data", "rows.npy", "-m", "gradient", "-s", "deletion", "--workers", "0"),
     ],
     ids=lambda arguments: arguments[0],
@@ -90,7 +90,7 @@ def test_so_is_that_of_the_other_commands_that_load_components(folder, arguments
 
 
 def test_what_foreign_code_says_is_escaped_and_cut_and_a_page_is_whole_or_as_before(folder, monkeypatch):
-    assay(folder, "run", "study.toml", "--store", "s", "--workers", "1")
+    assay(folder, "run", "study.toml", "--store", "s", "--workers", "0")
     store = Store.open(folder / "s", create=False)
     path = page(store, folder / "page")
     before = path.read_text(encoding="utf-8")

@@ -5,10 +5,11 @@ import pytest
 
 from assay.store.store import Store
 
-WORKERS = (0, 2)  # in this process, and in two others
+IN_TWO_OTHERS = pytest.param(2, marks=pytest.mark.full)
+WORKERS = (0, IN_TWO_OTHERS)  # 0: in this process
 
 
-@pytest.mark.parametrize("workers", WORKERS)
+@pytest.mark.parametrize("workers", [0, 1, IN_TWO_OTHERS])
 def test_adding_a_metric_recomputes_no_attribution(ward, finish, tmp_path, diary, workers):
     finish(ward(), tmp_path / "s", workers)
     assert diary.kinds()["attribute"] == 4

@@ -24,6 +24,7 @@ def test_a_run_killed_at_named_points_ends_like_one_that_was_not(arena):
     assert tally.passed, tally
 
 
+@pytest.mark.full
 def test_a_worker_that_is_killed_leaves_a_failure_that_the_next_run_tries_again(arena):
     tally = worker_kills.local(arena, Random(0), 1, 2)
     assert tally.passed, tally
@@ -39,6 +40,7 @@ def test_damaged_bytes_are_computed_again_and_never_read(arena):
     assert tally.passed, tally
 
 
+@pytest.mark.full
 def test_two_runs_at_a_time_leave_one_result(arena):
     tally = shared_store.concurrent(arena, Random(0), 1)
     assert tally.passed, tally
