@@ -74,12 +74,11 @@ MUTANTS = [
     ),
     own(
         "kernel_shap",
-        "all sizes weigh the same",
+        "a coalition weighs as much as its size",
         "_design",
-        "(1 if 2 * size == count else 2) / (size * (count - size))",
-        "1.0",
+        "shares.pop(0) / len(halves[-1])",
+        "shares.pop(0)",
     ),
-    own("kernel_shap", "half the features counted twice", "_design", "1 if 2 * size == count else 2", "2"),
     own("kernel_shap", "not complete", "_solve", "differences - (2 * share - 1) * differences[0]", "differences"),
     own("kernel_shap", "complements forgotten", "KernelShap.__call__", "inside - outside", "inside"),
     own(
@@ -98,11 +97,12 @@ MUTANTS = [
     ),
     own(
         "kernel_shap",
-        "drawn coalitions have one feature less",
+        "drawn coalitions are the first ones",
         "_draw_coalitions",
-        "torch.rand(2 * many, count, generator=stream).argsort(dim=1) < size",
-        "torch.rand(2 * many, count, generator=stream).argsort(dim=1) < max(1, size - 1)",
+        "torch.randperm(len(coalitions), generator=stream)[:many]",
+        "torch.arange(many)",
     ),
+    # A wrong share of a size may ask for more coalitions than there are, and drawing never ends: no such version here.
     own(
         "kernel_shap",
         "drawn coalitions weigh like single features",
