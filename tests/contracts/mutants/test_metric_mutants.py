@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +11,9 @@ import pytest
 import torch
 
 import assay.metrics.f1
-from contracts.mutants.mutant import Mutant
-from contracts.mutants.mutants import MUTANTS
-from contracts.mutants.planted import SOURCE, changed, planted
+from contracts.mutants.mutant import SOURCE, Mutant
+from contracts.mutants.mutants import METRIC_MUTANTS as MUTANTS
+from contracts.mutants.planted import planted_metric
 from oracles.metrics.checks import CHECKS
 
 METRIC_CODE = (SOURCE / "assay" / "kit", SOURCE / "assay" / "metrics")
@@ -25,9 +24,9 @@ METRIC_CODE = (SOURCE / "assay" / "kit", SOURCE / "assay" / "metrics")
 
 def survives(mutant: Mutant) -> bool:
     """True when the metric's own check accepts the wrong version; an accident of the check itself is an error."""
-    with planted(mutant) as metric, np.errstate(all="ignore"), torch.no_grad():
+    with planted_metric(mutant) as metric, np.errstate(all="ignore"), torch.no_grad():
         try:
-            CHECKS[mutant.metric](metric)
+            CHECKS[mutant.component](metric)
         except AssertionError:
             return False
         except ImportError:  # of something that is not there: no wrong version does that
@@ -45,21 +44,24 @@ def in_metric(error: Exception) -> bool:
     return any(file.startswith(("<changed ", *map(str, METRIC_CODE))) for file in files)
 
 
-def test_wrong_metrics_are_rejected(record_property: Callable[[str, object], None]) -> None:
-    alive = [str(mutant) for mutant in MUTANTS if survives(mutant)]
-    record_property("told", f"mutants killed {len(MUTANTS) - len(alive)} of {len(MUTANTS)}")
-    assert alive == []
+def wrong_versions(name: str) -> list[Mutant]:
+    return [mutant for mutant in MUTANTS if mutant.component == name]
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_wrong_versions_of_a_metric_are_rejected(name: str) -> None:
+    assert [mutant.wrong for mutant in wrong_versions(name) if survives(mutant)] == []
 
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_a_metric_that_is_planted_unchanged_survives(name: str) -> None:
     """Or planting, and not what is wrong, would be what the check rejects."""
-    mutant = next(mutant for mutant in MUTANTS if mutant.metric == name)
+    mutant = wrong_versions(name)[0]
     assert survives(replace(mutant, new=mutant.old))
 
 
 def test_a_crash_of_a_check_is_no_kill_and_one_of_the_metric_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    mutant = next(mutant for mutant in MUTANTS if mutant.metric == "f1")
+    mutant = wrong_versions("f1")[0]
 
     def broken(_: object) -> None:
         raise ValueError("of the check")
@@ -76,14 +78,15 @@ def test_a_crash_of_a_check_is_no_kill_and_one_of_the_metric_is(monkeypatch: pyt
 
 
 def test_every_metric_has_at_least_three_wrong_versions() -> None:
-    count = Counter(mutant.metric for mutant in MUTANTS)
+    count = Counter(mutant.component for mutant in MUTANTS)
     assert min(count[name] for name in CHECKS) >= 3
-    assert len({(mutant.metric, changed(mutant)) for mutant in MUTANTS}) == len(MUTANTS)
+    assert set(count) == set(CHECKS)
+    assert len({replace(mutant, wrong="") for mutant in MUTANTS}) == len(MUTANTS)
 
 
 def test_planting_leaves_the_real_metrics_alone() -> None:
     real = assay.metrics.f1.F1
-    with planted(next(mutant for mutant in MUTANTS if mutant.metric == "f1")) as wrong:
+    with planted_metric(wrong_versions("f1")[0]) as wrong:
         assert wrong is not real
     from assay.metrics.f1 import F1
 

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable, SpecError
+from assay.core.machine import Machine
 from assay.core.rng import Stream
 from assay.core.setting import Reference
 from assay.environments.tabular_rule import TabularRule
@@ -105,7 +106,9 @@ def test_a_background_is_the_mean_of_single_references(x, net):
     method = DeepShap("captum", background=3)
     query = fitted(method, ask(net, x, "probability"))
     singles = [one_by_one(ask(net, x, "probability", baseline=start)) for start in query.fitted["background"]]
-    assert_close(method(query), torch.stack(singles).mean(0), rtol=1e-5, atol=1e-5)
+    pairwise = replace(query, machine=Machine(memory=3 * query.footprint.gradient))  # a call takes two pairs at most
+    for asked in (query, pairwise):
+        assert_close(method(asked), torch.stack(singles).mean(0), rtol=1e-5, atol=1e-5)
 
 
 def test_the_background_is_drawn_from_the_reference_once_each():

@@ -77,6 +77,7 @@ def test_every_reference_row_is_drawn_equally_often():
     expected = (query.x - rows.mean(dim=0)) * linear.weight[query.target].detach()
     error = rows.std(dim=0, unbiased=False) * linear.weight[query.target].detach().abs() / 2000**0.5
     assert ((method(query) - expected).abs() / error).max() < ERRORS
+    assert_close(method.promised(query), expected.sum(dim=1), rtol=1e-9, atol=1e-12)
 
 
 def test_attributions_are_captums_on_the_same_draws(net, x, monkeypatch):

@@ -13,6 +13,7 @@ from torch.testing import assert_close
 from assay.catalogue.build import build
 from assay.catalogue.registry import resolve
 from assay.core.errors import NotApplicable, SpecError
+from assay.core.machine import Machine
 from assay.core.spec import Spec
 from assay.methods.iba import Iba
 from oracles.methods.bottlenecks import feature_capacity, half_blind, statistics
@@ -113,17 +114,29 @@ def test_the_map_adds_up_to_the_bits_of_the_layer():
 def test_neurons_that_are_silent_in_the_reference_are_zeroed():
     net = cnn().double()
     with torch.no_grad():
-        net.body[0].bias[1] = -100.0  # never above 0
-    query = ask(net, data(2, 2, 8, 8).double())
+        net.body[0].bias[1] = -10.0  # above 0 in these samples, which are ten times larger, and never in the reference
+    query = ask(net, 10 * data(2, 2, 8, 8).double())
+    assert net.body[:2](query.x)[:, 1].any()
     method = Iba("body.1", steps=3)
     query = fitted(method, query)
     capacity = method.capacity(query, net.body[1])
     assert (capacity[:, 1] == 0).all()
     assert (capacity[:, 0] > 0).all()
+    expected = literal(net, query, "body.1", 3, 10, False, beta=10.0)
+    assert_close(method(query), expected, rtol=1e-9, atol=1e-12)
     busy = (net.body[:2](query.setting.reference.x) != 0).double().mean(dim=0)
     rare = Iba("body.1", active=0.5).fit(replace(query, x=query.setting.reference.x))
     assert torch.equal(rare["active"], (busy > 0.5).double())
     assert 0 < rare["active"].mean() < 1
+
+
+def test_statistics_are_the_same_in_small_blocks():
+    query = ask(cnn().double(), data(32, 2, 8, 8).double())
+    few = replace(query, machine=Machine(memory=5 * query.footprint.gradient))
+    assert len(list(few.blocks())) > 5
+    whole, blocks = (Iba("body.1").fit(asked) for asked in (query, few))
+    for name, values in whole.items():
+        assert_close(blocks[name], values, rtol=1e-9, atol=1e-12)
 
 
 class Shared(nn.Module):

@@ -177,6 +177,17 @@ def test_a_small_gap_alone_is_not_enough():
     assert relative_error(by_both, exact) < 0.05
 
 
+def test_a_map_that_stays_the_same_is_not_enough():
+    """A rise so short that 32 and 64 steps both miss it: two equal maps of zeros, and nothing adds up."""
+    rise = nn.Sequential(nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1, bias=False)).double().requires_grad_(False)
+    rise[0].weight.fill_(50)
+    rise[0].bias.copy_(-50 * torch.tensor([0.49, 0.51]))
+    rise[2].weight.copy_(torch.tensor([[1.0, -1.0]]))
+    query = ask(rise, torch.ones(1, 1).double())
+    assert not any(IntegratedGradients(steps)(query).any() for steps in (32, 64))
+    assert relative_gap(query, IntegratedGradients()(query)) < 0.05
+
+
 def relative_gap_is_nothing(query, attribution):
     return bool((attribution.sum(1) - query.change()).abs().max() < 1e-12)
 

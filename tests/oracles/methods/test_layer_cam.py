@@ -36,7 +36,8 @@ def test_the_map_is_the_literal_one(name, readout):
 
 
 def test_relu_cuts_off_what_speaks_against_the_class():
-    net = cnn(pool=lambda: nn.BatchNorm2d(4)).double()  # values of both signs that no ReLU follows at once
+    # Values of both signs that no ReLU follows at once, and that are enlarged.
+    net = cnn(pool=lambda: nn.Sequential(nn.AvgPool2d(2), nn.BatchNorm2d(4))).double()
     query = ask(net, data(3, 2, 8, 8).double())
     expected = torch.stack([literal(*pair) for pair in at(net, query, "body.2")])
     assert_close(LayerCam("body.2", relu=False)(query), enlarged(expected), rtol=1e-9, atol=1e-12)

@@ -151,6 +151,13 @@ def test_oracle_segments_find_the_signs_of_the_truth():
     assert (found.sign() == effect)[coloured].double().mean() > 0.95
 
 
+def test_pixels_of_one_colour_that_touch_at_a_corner_are_one_segment():
+    x = torch.zeros(1, 1, 8, 8)
+    x[0, 0, [2, 3], [2, 3]] = 1
+    model = randomised(Flat(torch.nn.Identity(), torch.nn.Linear(64, 2)))
+    assert len(LimeImage("oracle", samples=50)(ask(model, x, baseline=0.5)).unique()) == 2
+
+
 def test_only_what_speaks_for_the_class_stays():
     query, _ = tiny()
     signed, positive = (LimeImage("oracle", samples=50, positive=only)(query) for only in (False, True))

@@ -1,0 +1,88 @@
+"""The oracles of the methods bite: they reject wrong versions of every method."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from contracts.mutants.mutant import Mutant
+from contracts.mutants.mutants import METHOD_MUTANTS as MUTANTS
+from contracts.mutants.planted import planted
+
+pytestmark = pytest.mark.full
+
+TESTS = Path(__file__).parents[2]
+ORACLES = TESTS / "oracles" / "methods"
+# The oracle of a method is test_<method>.py, or this one.
+SHARED = {
+    "gradient": "gradients",
+    "input_x_gradient": "gradients",
+    "random_map": "random_maps",
+    "random_shifted": "random_maps",
+    "random_squared": "random_maps",
+}
+# Neither tells what a method computes: they hold several of them together.
+OF_MANY = {"and_or", "attention_of_others"}
+METHODS = sorted({mutant.component for mutant in MUTANTS})
+# A run within a run: quiet, and without what reaches beyond it (signals, garbage collections).
+OPTIONS = [
+    *("-x", "-o", "addopts=", "--import-mode=importlib", "--rootdir", str(TESTS.parent)),
+    *("-o", "timeout=0"),  # the outer run's counts
+    *(f"-pno:{plugin}" for plugin in ("terminal", "cacheprovider", "faulthandler", "unraisableexception")),
+]
+
+
+class Failures:
+    """Where tests of the inner run failed."""
+
+    def __init__(self) -> None:
+        self.nodes: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and report.when == "call":
+            self.nodes.append(report.nodeid)
+
+
+def survives(mutant: Mutant) -> bool:
+    """True when all tests of the method's oracle pass; an oracle that cannot run is an error."""
+    failures = Failures()
+    with planted(mutant, "oracles.methods", "tests.oracles.methods"):
+        oracle = ORACLES / f"test_{SHARED.get(mutant.component, mutant.component)}.py"
+        code = pytest.main([*OPTIONS, str(oracle)], plugins=[failures])
+    if code != pytest.ExitCode.OK and not failures.nodes:
+        raise RuntimeError(f"{mutant}: {oracle.name} cannot run ({code!r})")
+    return not failures.nodes
+
+
+def wrong_versions(name: str) -> list[Mutant]:
+    return [mutant for mutant in MUTANTS if mutant.component == name]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_wrong_versions_of_a_method_are_rejected(name: str) -> None:
+    assert [mutant.wrong for mutant in wrong_versions(name) if survives(mutant)] == []
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_that_is_planted_unchanged_survives(name: str) -> None:
+    """Or planting, and not what is wrong, would be what the oracle rejects."""
+    mutant = wrong_versions(name)[0]
+    assert survives(replace(mutant, new=mutant.old))
+
+
+def test_every_method_with_an_oracle_has_wrong_versions() -> None:
+    count = Counter(mutant.component for mutant in MUTANTS)
+    oracles = {path.stem.removeprefix("test_") for path in ORACLES.glob("test_*.py")}
+    assert {SHARED.get(name, name) for name in count} == oracles - OF_MANY
+    assert set(SHARED) <= set(count)
+    assert min(count.values()) >= 2
+    assert len({replace(mutant, wrong="") for mutant in MUTANTS}) == len(MUTANTS)
+
+
+def test_an_oracle_that_cannot_run_is_no_kill() -> None:
+    mutant = next(mutant for mutant in MUTANTS if mutant.component == "gradient")
+    with pytest.raises(RuntimeError, match="cannot run"):
+        survives(replace(mutant, component="no_such_method", new=mutant.old))
