@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS = 1
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: setup demo test test-full torture check audit check-quantus format bench journey docs readme experiments clean
+.PHONY: setup demo test test-plain test-full torture check audit check-quantus format bench journey docs readme experiments clean
 
 setup: $(READY)
 
@@ -23,6 +23,12 @@ test: setup
 	@start=$$(date +%s); \
 	$(BIN)/python -m pytest -n 2 -m "not full" --durations=20; status=$$?; \
 	echo "make test took $$(( $$(date +%s) - start )) s"; exit $$status
+
+# The same under the simplest instruction set, where rounding differs.
+test-plain: export ATEN_CPU_CAPABILITY = default
+test-plain: export ONEDNN_MAX_CPU_ISA = SSE41
+test-plain: export MKL_CBWR = COMPATIBLE
+test-plain: test
 
 test-full: setup check
 	$(BIN)/python -m pytest -n 2 --durations=20
