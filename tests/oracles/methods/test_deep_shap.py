@@ -168,12 +168,13 @@ def test_through_curves_attributions_add_up(activation, dtype, most):
     assert completeness_gap(query, DeepShap()(query)) < most
 
 
-def test_in_double_precision_silu_adds_up_to_seven_digits_also_next_to_the_baseline():
+@pytest.mark.parametrize("distance", [1.0, 1e-3, 1e-6, 1e-9])
+def test_next_to_the_baseline_attributions_add_up_to_the_rounding_of_answers(distance):
     """Where rows and reference nearly agree, quotients are rounding: the slope stands for them."""
     net, start = mlp(activation=nn.SiLU).double(), data(1, 6, seed=7).double()
-    for distance in (1.0, 1e-3, 1e-6, 1e-9):
-        query = ask(net, start + distance * data(16, 6).double(), baseline=start)
-        assert completeness_gap(query, DeepShap()(query)) < 1e-7
+    query = ask(net, start + distance * data(16, 6).double(), baseline=start)
+    rounding = torch.finfo(torch.float64).eps / distance  # of answers about 1, relative to their change
+    assert completeness_gap(query, DeepShap()(query)) < 8 * rounding
 
 
 @pytest.mark.parametrize("kernel, stride", [(2, 2), (3, 1)])
