@@ -5,8 +5,8 @@ They are renewed on purpose, never by a test run:
     python tests/contracts/revisions.py --write            # new components; outputs that changed with their revision
     python tests/contracts/revisions.py --write --anyway   # also outputs that changed although the revision did not
 
-Nothing kept hangs on a processor. Training amplifies rounding (another instruction set moved the answers of a
-trained network by 4 % of their size and more), so networks are designed, or drawn and never trained. What training starts from is kept
+Nothing kept hangs on a processor. Training amplifies rounding (another instruction set moved the answers of a trained
+network by 4 % of their size), so networks are designed, or drawn and never trained. What training starts from is kept
 instead: hyper-parameters, rows, the sizes of layers and the answers of the initial weights.
 """
 
