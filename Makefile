@@ -6,7 +6,8 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS = 1
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: setup demo test test-fast test-full torture check audit check-quantus format bench journey docs renew readme experiments clean
+.PHONY: setup demo test test-fast test-plain test-full torture check audit check-quantus format bench journey docs renew \
+	readme experiments clean
 
 setup: $(READY)
 
@@ -31,6 +32,12 @@ test-fast: setup
 	$(BIN)/ruff check src tests examples
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 --changed $(BASE)
+
+# `make test` under the simplest instruction set, where rounding differs.
+test-plain: export ATEN_CPU_CAPABILITY = default
+test-plain: export ONEDNN_MAX_CPU_ISA = SSE41
+test-plain: export MKL_CBWR = COMPATIBLE
+test-plain: test
 
 test-full: setup check
 	$(BIN)/python -m pytest -n 2 --durations=20

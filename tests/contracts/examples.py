@@ -14,7 +14,7 @@ from assay.catalogue.build import build
 from assay.catalogue.registry import aliases, catalogue, resolve
 from assay.check.contracts.method_case import MethodCase
 from assay.check.contracts.metric_case import MetricCase
-from assay.check.instruments.sites import POOL, site
+from assay.check.instruments.sites import POOL, Site, site
 from assay.core.spec import Spec
 
 # Parameters that a component needs, or that save time; everything else is tried with its defaults.
@@ -58,11 +58,19 @@ def specs(kind: str) -> list[str]:
 
 
 def method_case(spec: str, place: str) -> MethodCase:
-    return MethodCase(spec, _built("methods", spec.format(rows=_rows(place))), site(place))
+    return method_at(spec, site(place))
+
+
+def method_at(spec: str, here: Site) -> MethodCase:
+    return MethodCase(spec, _built("methods", spec.format(rows=_rows(here))), here)
 
 
 def metric_case(spec: str, place: str) -> MetricCase:
-    return MetricCase(spec, _built("metrics", spec), site(place))
+    return metric_at(spec, site(place))
+
+
+def metric_at(spec: str, here: Site) -> MetricCase:
+    return MetricCase(spec, _built("metrics", spec), here)
 
 
 def _built(kind: str, spec: str) -> object:
@@ -70,9 +78,9 @@ def _built(kind: str, spec: str) -> object:
 
 
 @lru_cache(maxsize=16)
-def _rows(place: str) -> Path:
+def _rows(here: Site) -> Path:
     """A file of attributions for a site's samples."""
-    path = Path(FOLDER.name) / f"{hash(place)}.npz"
-    shape = site(place).setting.features.shape
+    path = Path(FOLDER.name) / f"{hash(here.name)}.npz"
+    shape = here.setting.features.shape
     np.savez(path, attribution=np.random.default_rng(0).normal(size=(POOL, *shape)).astype(np.float32))
     return path

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from assay.catalogue.registry import KINDS, aliases, catalogue
 from contracts import revisions
-from contracts.revisions import RENEW, Output, as_before, complaint, kept, measure
+from contracts.revisions import RENEW, TOLERANCE, Output, as_before, complaint, kept, measure
 
 COMPONENTS = [(kind, name) for kind in KINDS for name in (*catalogue(kind), *aliases(kind))]
-BEFORE = Output("1", "color_count", {"value.size": 10.0, "value.sum": 1.0})
+BEFORE = Output("1", "color_count", "float32", "", {"value.size": 1.0, "value.mean": 0.5})
 
 
 @pytest.mark.parametrize(("kind", "name"), COMPONENTS)
@@ -25,21 +27,37 @@ def test_every_component_has_stored_numbers() -> None:
     assert not bare, f"no numbers are stored for {', '.join(bare)}: run '{RENEW}'"
 
 
-def changed(monkeypatch: pytest.MonkeyPatch, revision: str, total: float) -> str:
+def test_rounding_is_no_change_and_a_ten_thousandth_is() -> None:
+    for dtype in TOLERANCE:
+        before = replace(BEFORE, dtype=dtype)
+        assert before.like(replace(before, numbers={"value.size": 1.0, "value.mean": 0.5 + 1e-6}))
+        assert not before.like(replace(before, numbers={"value.size": 1.0001, "value.mean": 0.5}))
+
+
+@pytest.mark.parametrize(
+    "other", [{"place": "elsewhere"}, {"recipe": "epochs=2"}, {"dtype": "float64"}, {"numbers": {"value.size": 1.0}}]
+)
+def test_another_place_recipe_or_set_of_numbers_is_a_change(other: dict[str, object]) -> None:
+    assert not BEFORE.like(replace(BEFORE, **other))
+
+
+def changed(monkeypatch: pytest.MonkeyPatch, revision: str, mean: float) -> str:
     monkeypatch.setattr(revisions, "kept", lambda: {"methods": {"mine": BEFORE}})
-    return complaint("methods", "mine", Output(revision, "color_count", {"value.size": 10.0, "value.sum": total}))
+    now = replace(BEFORE, revision=revision, numbers={"value.size": 1.0, "value.mean": mean})
+    return complaint("methods", "mine", now)
 
 
 def test_the_same_output_is_fine_whatever_the_revision(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert changed(monkeypatch, "1", 1.0) == ""
-    assert changed(monkeypatch, "2", 1.0 + 1e-5) == ""
+    assert changed(monkeypatch, "1", 0.5) == changed(monkeypatch, "2", 0.5) == ""
 
 
 def test_another_output_under_the_same_revision_asks_for_a_new_revision(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "raise 'revision: ClassVar[int]'" in changed(monkeypatch, "1", 1.01)
+    problem = changed(monkeypatch, "1", 0.51)
+    assert "raise 'revision: ClassVar[int]'" in problem
+    assert problem.endswith("value.mean 0.5 -> 0.51")
 
 
 def test_another_output_of_another_source_asks_for_new_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = changed(monkeypatch, "2", 1.01)
+    problem = changed(monkeypatch, "2", 0.51)
     assert RENEW in problem
     assert "ClassVar" not in problem

@@ -303,7 +303,8 @@ def test_without_gaps_a_footprint_is_what_the_profiler_finds(name, channels, kin
     run()  # what is made once for all calls is made now
     points, size = 2 * rows[0].nbytes, getattr(footprint(model, rows[:1]), kind)
     held = size - points + (rows[0].nbytes if kind == "forward" else 0)
-    unused = 0.15 if kind == "forward" else 0.1  # a convolution's result may not fit where the copy of its input was
+    # A convolution's result may not fit where the copy of its input was; without AVX no copy fills in a stride's gaps.
+    unused = {"forward": 0.15, "gradient": 0.3 if name == "patches" else 0.1}[kind]
     assert -0.1 < held / (peak(run) / len(rows)) - 1 < unused
 
 
