@@ -2,11 +2,10 @@
 
 import json
 import sys
-from contextlib import suppress
 
 import pytest
 
-from assay.catalogue.cards import REQUIRED, Param, read_file, read_folder, snake
+from assay.catalogue.cards import COMPUTED, REQUIRED, Param, read_file, read_folder, snake
 from assay.catalogue.registry import card
 from assay.core.errors import SpecError
 from assay.core.spec import Spec
@@ -141,14 +140,18 @@ def test_a_module_on_the_path_is_read_without_being_imported(modules):
         pytest.param("k: float = 1 / 3", id="arithmetic"),
         pytest.param("k: dict = field(default_factory=dict)", id="a default factory"),
         pytest.param("k: object = torch.float32", id="an attribute"),
-        pytest.param("k: ClassVar[object] = object()", id="a class variable that is no literal"),
         pytest.param("k: Path = Path('x')", id="a call with a positional value"),
     ],
 )
-def test_a_default_that_is_no_literal_is_either_taken_or_a_spec_error(modules, field):
+def test_a_default_that_is_no_literal_is_known_to_be_computed(modules, field):
     modules.write("user_module", f"@dataclass(frozen=True)\nclass Mine:\n    {field}\n")
-    with suppress(SpecError):
-        assert card("methods", "user_module:Mine").target == "user_module:Mine"
+    assert [param.default for param in card("methods", "user_module:Mine").params] == [COMPUTED]
+
+
+def test_a_class_variable_that_is_no_literal_is_left_out(modules):
+    modules.write("user_module", "@dataclass(frozen=True)\nclass Mine:\n    k: ClassVar[object] = object()\n")
+    read = card("methods", "user_module:Mine")
+    assert (read.params, read.facts) == ((), ())
 
 
 def test_a_module_that_is_not_python_is_a_spec_error(modules):
