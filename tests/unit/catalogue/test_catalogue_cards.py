@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from assay.catalogue.cards import COMPUTED, REQUIRED, Param, read_file, read_folder, snake
-from assay.catalogue.registry import card
+from assay.catalogue.registry import card, catalogue
 from assay.core.errors import SpecError
 from assay.core.spec import Spec
 
@@ -168,3 +168,26 @@ def test_a_class_variable_is_one_however_it_is_written(modules):
 def test_a_default_given_through_field_is_that_default(modules):
     modules.write("user_module", "@dataclass\nclass Mine:\n    k: int = field(default=3)\n")
     assert card("methods", "user_module:Mine").params[0].default == 3
+
+
+@pytest.mark.parametrize("kind", ["methods", "metrics"])
+def test_every_parameter_is_explained_beside_it(kind):
+    cards = catalogue(kind).values()
+    assert [f"{card.name}.{param.name}" for card in cards for param in card.params if not param.note] == []
+
+
+FACTS = {  # by kind: what every component states, and what some state besides
+    "methods": (set(), {"paper", "remedy", "positive_only", "revision", "control", "given"}),
+    "metrics": (
+        {"higher_is_better", "range", "ideal", "needs", "invariant", "exact_on_linear", "cost", "paper"},
+        {"after_prepare", "axes", "varies", "aliases", "about", "controls", "best_on_linear", "yes_or_no"},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FACTS)
+def test_components_state_what_readers_of_cards_look_for_and_nothing_misspelt(kind):
+    needed, optional = FACTS[kind]
+    stated = {name: {fact for fact, _ in card.facts} for name, card in catalogue(kind).items()}
+    assert {name: needed - facts for name, facts in stated.items() if needed - facts} == {}
+    assert {name: facts - needed - optional for name, facts in stated.items() if facts - needed - optional} == {}
