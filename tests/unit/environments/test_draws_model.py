@@ -1,5 +1,7 @@
 """What a seed draws: environments say it, it is so, and shipped studies heed it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,10 @@ import torch
 from assay.catalogue.build import component_and_name
 from assay.catalogue.registry import catalogue
 from assay.core.facts import draws_model, draws_rule, identities
+from assay.environments.cifar import Cifar
+from assay.environments.public_table import PublicTable
+from assay.environments.tabular_rule import TabularRule
+from assay.environments.two_objects import TwoObjects
 from assay.study.shipped import find, shipped_studies
 
 CASES = {
@@ -83,6 +89,23 @@ def test_what_is_said_is_so(spec):
     made = environment(f"{name}({inside})")
     first, second = (made.setting(seed, {}).model.state_dict() for seed in (0, 1))
     assert any(not torch.equal(first[key], second[key]) for key in first) == CASES[spec]
+
+
+TRAINED = [
+    replace(Cifar.tiny(), epochs=1),
+    replace(PublicTable.tiny(), epochs=1),
+    replace(TwoObjects.tiny(), epochs=1),
+    *(replace(TabularRule.tiny(), model=model, epochs=1) for model in ("mlp", "attention", "forest")),
+]
+
+
+@pytest.mark.parametrize("made", TRAINED, ids=lambda made: f"{type(made).__name__} {getattr(made, 'model', '')}")
+def test_another_seed_trains_another_model_also_on_the_same_rows(made):
+    assert draws_model(made)
+    setting = made.setting(0, made.train(0))
+    rows = setting.reference
+    first, second = (setting.recipe.train(rows.x, rows.label, seed)(rows.x) for seed in (0, 1))
+    assert not torch.equal(first, second)
 
 
 def test_rows_of_a_file_come_again_with_other_seeds(tmp_path):
