@@ -369,7 +369,8 @@ def test_a_class_that_its_package_re_exports_is_the_same_component(modules):
 @pytest.mark.parametrize("attr", ["of_query", "of_model", "Explainer"])
 def test_an_entry_point_may_be_whatever_a_method_may_be(points, attr):
     points(("methods", "mine", f"foreign_thing:{attr}"))
-    assert isinstance(build("methods", full("mine")), CaptumMethod | CallableMethod | QueryMethod)
+    query = ask(mlp(), data(3, 6))
+    assert torch.equal(build("methods", full("mine"))(query), query.x)
 
 
 @pytest.mark.usefixtures("foreign")
