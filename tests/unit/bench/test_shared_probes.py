@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from assay.bench.shared_probes import MAPS, Shared, resnet20_scene
+from assay.bench.shared_probes import MAPS, Shared
 from assay.core.evidence import Evidence
 from assay.core.trial import Scene, Trial
 from assay.metrics.single_deletion import SingleDeletion
@@ -39,8 +39,3 @@ def test_ten_maps_share_a_probe() -> None:
     assert f"ten maps for {ten['seconds'] / one['seconds']:.2f}x" in ten["note"]
     alone = ["probe", "judge with"]
     assert metric.told == [*alone, *alone, "probe", *["judge with"] * MAPS]  # to warm up, one, ten
-
-
-def test_the_network_has_the_layout_of_resnet_20() -> None:
-    model = resnet20_scene(1).setting.model
-    assert sum(parameter.numel() for parameter in model.parameters()) == 269_722

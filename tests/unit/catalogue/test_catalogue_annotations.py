@@ -108,4 +108,4 @@ def test_a_literal_may_be_negative():
 
 
 def test_a_whole_number_too_large_for_a_float_is_left_to_the_check():
-    as_float(10**400, "float")
+    assert as_float(10**400, "float") == 10**400

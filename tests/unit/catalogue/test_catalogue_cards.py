@@ -2,12 +2,11 @@
 
 import json
 import sys
-from contextlib import suppress
 
 import pytest
 
-from assay.catalogue.cards import REQUIRED, Param, read_file, read_folder, snake
-from assay.catalogue.registry import card
+from assay.catalogue.cards import COMPUTED, REQUIRED, Param, read_file, read_folder, snake
+from assay.catalogue.registry import card, catalogue
 from assay.core.errors import SpecError
 from assay.core.spec import Spec
 
@@ -141,14 +140,18 @@ def test_a_module_on_the_path_is_read_without_being_imported(modules):
         pytest.param("k: float = 1 / 3", id="arithmetic"),
         pytest.param("k: dict = field(default_factory=dict)", id="a default factory"),
         pytest.param("k: object = torch.float32", id="an attribute"),
-        pytest.param("k: ClassVar[object] = object()", id="a class variable that is no literal"),
         pytest.param("k: Path = Path('x')", id="a call with a positional value"),
     ],
 )
-def test_a_default_that_is_no_literal_is_either_taken_or_a_spec_error(modules, field):
+def test_a_default_that_is_no_literal_is_known_to_be_computed(modules, field):
     modules.write("user_module", f"@dataclass(frozen=True)\nclass Mine:\n    {field}\n")
-    with suppress(SpecError):
-        assert card("methods", "user_module:Mine").target == "user_module:Mine"
+    assert [param.default for param in card("methods", "user_module:Mine").params] == [COMPUTED]
+
+
+def test_a_class_variable_that_is_no_literal_is_left_out(modules):
+    modules.write("user_module", "@dataclass(frozen=True)\nclass Mine:\n    k: ClassVar[object] = object()\n")
+    read = card("methods", "user_module:Mine")
+    assert (read.params, read.facts) == ((), ())
 
 
 def test_a_module_that_is_not_python_is_a_spec_error(modules):
@@ -165,3 +168,26 @@ def test_a_class_variable_is_one_however_it_is_written(modules):
 def test_a_default_given_through_field_is_that_default(modules):
     modules.write("user_module", "@dataclass\nclass Mine:\n    k: int = field(default=3)\n")
     assert card("methods", "user_module:Mine").params[0].default == 3
+
+
+@pytest.mark.parametrize("kind", ["methods", "metrics"])
+def test_every_parameter_is_explained_beside_it(kind):
+    cards = catalogue(kind).values()
+    assert [f"{card.name}.{param.name}" for card in cards for param in card.params if not param.note] == []
+
+
+FACTS = {  # by kind: what every component states, and what some state besides
+    "methods": (set(), {"paper", "remedy", "positive_only", "revision", "control", "given"}),
+    "metrics": (
+        {"higher_is_better", "range", "ideal", "needs", "invariant", "exact_on_linear", "cost", "paper"},
+        {"after_prepare", "axes", "varies", "aliases", "about", "controls", "best_on_linear", "yes_or_no"},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FACTS)
+def test_components_state_what_readers_of_cards_look_for_and_nothing_misspelt(kind):
+    needed, optional = FACTS[kind]
+    stated = {name: {fact for fact, _ in card.facts} for name, card in catalogue(kind).items()}
+    assert {name: needed - facts for name, facts in stated.items() if needed - facts} == {}
+    assert {name: facts - needed - optional for name, facts in stated.items() if facts - needed - optional} == {}

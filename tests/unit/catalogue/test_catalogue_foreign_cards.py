@@ -100,16 +100,13 @@ def test_a_default_component_keeps_its_computed_values(modules):
 @pytest.mark.parametrize(
     "text", ["smoothed(noise=-1e999)", "smoothed(samples=0x" + "f" * 5000 + ")"], ids=["-inf", "hex"]
 )
-def test_every_number_that_is_read_can_be_written_down_again(text):
-    try:
-        spec = Spec.parse(text)
-    except SpecError:
-        return
-    assert Spec.parse(str(spec)) == spec
+def test_a_number_that_could_not_be_written_down_again_is_refused(text):
+    with pytest.raises(SpecError, match="cannot read"):
+        Spec.parse(text)
 
 
 def test_a_literal_that_is_no_literal_is_left_to_the_component():
-    fits("a", "Literal[Mode.A, Mode.B]")
+    assert fits("a", "Literal[Mode.A, Mode.B]")
 
 
 def test_no_item_of_a_tuple_is_lost():

@@ -193,15 +193,6 @@ def test_a_scene_without_truth_says_so():
         _ = scene(truth=False).effect
 
 
-def test_a_metric_draws_by_sample_and_by_stream():
-    whole = scene()
-    part = replace(whole, samples=Samples(whole.samples.x[1:], whole.samples.label[1:], None, (6, 9)))
-    assert torch.equal(whole.draws("p").uniform(3)[1:], part.draws("p").uniform(3))
-    other = scene(stream=Stream("metric", "m", seed=1))
-    assert not torch.equal(whole.draws("p").uniform(3), other.draws("p").uniform(3))
-    assert torch.equal(torch.rand(2, generator=whole.generator("p")), torch.rand(2, generator=part.generator("p")))
-
-
 def test_a_trial_knows_its_map_its_truth_and_its_length():
     where = scene()
     trial = Trial(where, ramp(3, 4))

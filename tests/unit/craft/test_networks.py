@@ -136,18 +136,9 @@ def test_rectangular_images_work(side: Side) -> None:
     agree(network, interpret_color_count(side, COLORS, BACKGROUND, 1, 0), x)
 
 
-def test_networks_are_frozen_in_eval_mode_and_draw_nothing_from_the_global_stream() -> None:
-    before = torch.get_rng_state()
-    networks = [
-        pixel_modulo(8, 3, 64, False, 0),
-        pixel_count(8, True, 0),
-        color_count(8, COLORS, BACKGROUND, 1, False, 0, 0),
-    ]
-    assert torch.equal(torch.get_rng_state(), before)
-    for network in networks:
-        assert not network.training
-        assert not any(p.requires_grad for p in network.parameters())
-        assert not any(isinstance(module, nn.Flatten) for module in network.modules())
+def test_no_network_has_a_flatten_module_which_captum_s_relevance_cannot_pass() -> None:
+    networks = [pixel_modulo(8, 3, 64, False, 0), color_count(8, COLORS, BACKGROUND, 1, False, 0, 0)]
+    assert not any(isinstance(module, nn.Flatten) for network in networks for module in network.modules())
 
 
 def test_every_relu_runs_once_per_forward() -> None:
@@ -158,11 +149,6 @@ def test_every_relu_runs_once_per_forward() -> None:
             module.register_forward_hook(lambda m, i, o: calls.append(m))
     network(torch.zeros(1, 3, 8, 8))
     assert len(calls) == len({id(m) for m in calls}) == sum(isinstance(m, nn.ReLU) for m in network.modules())
-
-
-def test_the_same_seeds_give_the_same_network() -> None:
-    first, second = (color_count(8, COLORS, BACKGROUND, 2, False, 1, 2).state_dict() for _ in range(2))
-    assert all(torch.equal(first[name], second[name]) for name in first)
 
 
 def test_a_modulus_or_range_below_one_is_refused() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from assay.catalogue.build import build, describe
 from assay.core.errors import SpecError
@@ -83,7 +83,7 @@ def test_a_sibling_that_reads_other_units_is_told_what_it_would_have_read() -> N
     torch.testing.assert_close(here.sibling(x), direct, rtol=1e-4, atol=1e-4)
     assert not torch.allclose(here.model(x), direct, atol=1e-2)
     assert here.hints["sibling.grad_cam"] == "network.layer3"
-    assert isinstance(dict(here.sibling.named_modules())["network.layer3"], nn.Module)
+    assert "network.layer3" in dict(here.sibling.named_modules())
     assert not here.sibling.training
 
 

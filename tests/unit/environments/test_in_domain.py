@@ -19,7 +19,6 @@ from assay.artifacts.model import make_place
 from assay.catalogue.build import build, describe
 from assay.catalogue.registry import resolve
 from assay.core.errors import SpecError
-from assay.core.protocols import Environment, Trained
 from assay.core.rng import generator
 from assay.core.setting import Setting
 from assay.core.spec import Spec
@@ -56,12 +55,6 @@ def right(model: Any, x: Tensor, label: Tensor) -> float:
         return float((model(x).argmax(dim=1) == label).double().mean())
 
 
-def test_it_is_an_environment_that_trains() -> None:
-    assert isinstance(TINY, Environment)
-    assert isinstance(TINY, Trained)
-    assert isinstance(TINY.of, Cifar)
-
-
 def test_samples_and_question_are_the_other_s_and_its_model_is_the_sibling() -> None:
     ours, theirs = setting(), TINY.of.setting(0, TINY.of.train(0))  # type: ignore[attr-defined]
     x = TINY.sample(range(8), 3).x
@@ -79,10 +72,8 @@ def test_samples_and_question_are_the_other_s_and_its_model_is_the_sibling() -> 
 
 
 def test_weights_hold_both_models_and_follow_from_the_seed() -> None:
-    first, again, other = trained(TABLE), TABLE.train(0), trained(TABLE, seed=1)
+    first, other = trained(TABLE), trained(TABLE, seed=1)
     assert {name.partition(".")[0] for name in first} == {"of", "model"}
-    assert again.keys() == first.keys()
-    assert all(torch.equal(tensor, again[name]) for name, tensor in first.items())
     assert not torch.equal(first["model.network.0.weight"], other["model.network.0.weight"])
 
 

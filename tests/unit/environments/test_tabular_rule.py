@@ -1,19 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import pytest
 import safetensors.torch
 import torch
 from torch import Tensor
 
-import assay.environments.tabular_rule as module
-from assay.catalogue.cards import read_file
 from assay.core.errors import NotApplicable, SpecError
-from assay.core.protocols import Environment, Trained
 from assay.core.rng import Stream
 from assay.core.setting import Setting
 from assay.core.trial import Scene, targets_for
@@ -47,19 +43,6 @@ def effect(env: TabularRule, count: int = 50) -> tuple[Tensor, Tensor, Tensor]:
     return samples.x, samples.label, samples.truth.effect
 
 
-def test_the_effect_is_the_feature_times_its_weight_for_the_label() -> None:
-    x, label, found = effect(TINY)
-    assert torch.equal(found, x * rule(TINY)[label])
-
-
-def test_the_effect_is_the_feature_times_the_slope_of_the_program() -> None:
-    x, label, found = effect(TINY)
-    point = x.clone().requires_grad_()
-    own = TINY.program(point, 0).gather(1, label[:, None]).sum()
-    (slope,) = torch.autograd.grad(own, point)
-    assert torch.equal(found, x * slope)
-
-
 def test_setting_a_feature_to_the_background_takes_its_effect_away_from_the_score() -> None:
     x, label, found = effect(TINY)
     background = setting("mlp").background
@@ -73,12 +56,6 @@ def test_setting_a_feature_to_the_background_takes_its_effect_away_from_the_scor
 def test_effects_add_up_to_the_score_of_the_label() -> None:
     x, label, found = effect(TINY)
     torch.testing.assert_close(found.sum(dim=1), TINY.program(x, 0).gather(1, label[:, None])[:, 0])
-
-
-def test_only_the_informative_features_have_an_effect() -> None:
-    _, _, found = effect(TINY)
-    assert bool((found[:, :3] != 0).all())
-    assert bool((found[:, 3:] == 0).all())
 
 
 def test_weights_have_both_signs_and_sizes_from_one_half_to_two() -> None:
@@ -138,45 +115,11 @@ def test_columns_are_standard_normal_in_samples_and_in_training_rows() -> None:
         assert float((x.std(dim=0) - 1).abs().max()) < 5 / 8000**0.5
 
 
-def test_a_sample_is_the_same_in_every_block() -> None:
-    block, alone = TINY.sample([3, 8, 5], 1), TINY.sample([8], 1)
-    assert block.truth is not None
-    assert alone.truth is not None
-    assert torch.equal(block.x[1:2], alone.x)
-    assert torch.equal(block.label[1:2], alone.label)
-    assert torch.equal(block.truth.effect[1:2], alone.truth.effect)
-    assert (block.indices, alone.indices) == ((3, 8, 5), (8,))
-
-
 def test_samples_depend_on_the_data_seed_and_on_the_rule_but_not_on_the_model() -> None:
     x = TINY.sample(range(4), 0).x
     assert not torch.equal(x, TINY.sample(range(4), 1).x)
     assert not torch.equal(x, replace(TINY, rule_seed=1).sample(range(4), 0).x)
     assert torch.equal(x, tiny("forest").sample(range(4), 0).x)
-
-
-def test_no_evaluated_row_was_trained_on_even_for_equal_seeds() -> None:
-    reference = setting("mlp").reference
-    assert reference is not None
-    evaluated = TINY.sample(range(256), 0).x
-    assert len(reference.x) == 256
-    assert not bool((evaluated[:, None, 0] == reference.x[None, :, 0]).any())
-
-
-@every_model
-def test_the_same_seed_trains_the_same_bits_and_another_seed_others(model: str) -> None:
-    again, other = tiny(model).train(0), trained(model, 1)
-    assert again.keys() == trained(model).keys() == other.keys()
-    assert all(torch.equal(tensor, trained(model)[name]) for name, tensor in again.items())
-    assert any(not torch.equal(tensor, other[name]) for name, tensor in again.items())
-
-
-@every_model
-def test_training_and_sampling_leave_the_global_random_numbers_alone(model: str) -> None:
-    before = torch.random.get_rng_state()
-    tiny(model).setting(0, tiny(model).train(0))
-    tiny(model).sample(range(3), 0)
-    assert torch.equal(before, torch.random.get_rng_state())
 
 
 @every_model
@@ -234,15 +177,6 @@ def test_the_setting_asks_in_the_models_own_terms(model: str) -> None:
     assert (place.kind, place.features.shape, len(place.classes)) == ("table", (8,), 3)
 
 
-@pytest.mark.parametrize("model", ["mlp", "attention"])
-def test_a_network_has_gradients_and_frozen_weights(model: str) -> None:
-    place, samples = setting(model), TINY.sample(range(6), 0)
-    query = Scene(place, samples, place.question, samples.label, Stream("test")).ask()
-    assert place.differentiable
-    assert bool((query.gradient(samples.x) != 0).any())
-    assert not any(parameter.requires_grad for parameter in place.model.parameters())
-
-
 def test_a_forest_answers_with_probabilities_and_has_no_gradients() -> None:
     place, samples = setting("forest"), TINY.sample(range(6), 0)
     query = Scene(place, samples, place.question, samples.label, Stream("test")).ask()
@@ -287,16 +221,3 @@ def test_a_class_that_never_wins_in_training_still_has_its_column() -> None:
 def test_impossible_sizes_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(SpecError, match=next(iter(wrong))):
         replace(TINY, **wrong)  # type: ignore[arg-type]
-
-
-def test_the_card_is_read_from_source_and_explains_every_parameter() -> None:
-    card = read_file("environments", Path(module.__file__), "assay.environments.tabular_rule", "tabular_rule")
-    assert card is not None
-    assert {param.name: param.default for param in card.params} == {f.name: f.default for f in fields(TabularRule)}
-    assert all(param.note for param in card.params)
-    assert (card.fact("modality"), card.fact("paper")) == (TabularRule.modality, TabularRule.paper)
-
-
-def test_it_is_a_trained_environment() -> None:
-    assert isinstance(TINY, Environment)
-    assert isinstance(TINY, Trained)

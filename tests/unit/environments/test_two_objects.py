@@ -10,7 +10,6 @@ from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.core.facts import identities
-from assay.core.protocols import Environment, Trained
 from assay.environments.two_objects import TwoObjects
 
 PAPER = TwoObjects()
@@ -26,11 +25,6 @@ def images(environment: TwoObjects = PAPER, count: int = 2, seed: int = 0) -> Te
 def parts(environment: TwoObjects = PAPER) -> dict[str, Tensor]:
     blank = replace(environment, epochs=0)
     return dict(blank.setting(0, blank.train(0)).parts)
-
-
-def test_it_is_an_environment_that_trains() -> None:
-    assert isinstance(TINY, Environment)
-    assert isinstance(TINY, Trained)
 
 
 def test_a_class_has_rectangles_in_the_centre_and_at_the_top_left_edge() -> None:

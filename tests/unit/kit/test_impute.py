@@ -145,57 +145,6 @@ def as_tensors(x, removed):
     return torch.from_numpy(x)[None], torch.from_numpy(removed)[None]
 
 
-def between(pixels):
-    """Every pixel as a mix of the even ones: (pixels, even ones)."""
-    matrix = np.zeros((pixels, (pixels + 1) // 2))
-    for i in range(pixels):
-        following = min((i + 1) // 2, matrix.shape[1] - 1)
-        matrix[i, i // 2] += 0.5
-        matrix[i, following] += 0.5
-    return matrix
-
-
-def written_out(solver, level):
-    """A grid's operator (pixels, pixels) and the mask of pixels that take part, as the planes hold them."""
-    from assay.kit.imputation import plan
-
-    grid, size = solver.plan.grids[level].astype(int), int(solver.plan.size)
-    height, width = grid[plan.HEIGHT], grid[plan.WIDTH]
-    row, column = np.divmod(np.arange(height * width), width)
-    position = grid[plan.START] + (2 * (row % 2) + column % 2) * grid[plan.PLANE]
-    position += (row // 2 + 1) * grid[plan.STRIDE] + 1 + column // 2
-    kinds = solver.cells.reshape(plan.KINDS, size)[:, position].astype(float)
-    matrix = np.diag(kinds[0])
-    for kind, down, right in ((1, 0, 1), (2, 1, 0), (3, 1, 1), (4, 1, -1)):
-        (near,) = ((row + down < height) & (column + right >= 0) & (column + right < width)).nonzero()
-        far = near + down * width + right
-        matrix[near, far] = matrix[far, near] = -kinds[kind][near]
-        assert not np.delete(kinds[kind], near).any()
-    return matrix, kinds[6]
-
-
-@pytest.mark.parametrize("shape", [(8, 8), (7, 9), (12, 5), (1, 6), (5, 1), (2, 2), (10, 11)])
-@pytest.mark.parametrize("chance", [0.4, 0.9])
-def test_a_coarser_system_is_the_finer_one_between_coarser_pixels(shape, chance):
-    from assay.kit.imputation.solver import Solver
-
-    solver = Solver(*shape)
-    removed = (torch.rand(shape, generator=numbers()) < chance).numpy()
-    removed.flat[0] = False
-    solver(np.random.default_rng(0).random((1, *shape), dtype=np.float32), removed)
-    matrix, active = written_out(solver, 0)
-    assert np.array_equal(active.reshape(shape), removed)
-    for level in range(1, len(solver.plan.grids)):
-        height, width = solver.plan.grids[level - 1][:2].astype(int)
-        spread = np.kron(between(height), between(width))
-        takes_part = spread.T @ active >= spread.sum(axis=0) / 2
-        spread = spread * active[:, None] * takes_part
-        expected = spread.T @ matrix @ spread
-        matrix, active = written_out(solver, level)
-        assert np.array_equal(active, takes_part)
-        assert np.abs(matrix - expected).max() < 1e-4
-
-
 @settings(max_examples=40, deadline=None)
 @given(problem=problems())
 def test_small_images_of_any_size_match_a_literal_system(problem):

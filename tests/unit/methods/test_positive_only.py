@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
 from assay.catalogue.build import build
 from assay.catalogue.registry import catalogue, resolve
 from assay.core.protocols import positive_only
 from assay.core.spec import Spec
-from assay.methods.absolute import Absolute
-from assay.methods.grad_cam import GradCam
-from assay.methods.gradient import Gradient
-from assay.methods.positive import Positive
-from assay.methods.smoothed import Smoothed
-from scenes import ask, cnn, data
 
 DECLARED = {
     "absolute",
@@ -82,15 +75,3 @@ def test_others_do_not(spec):
 
 def test_what_says_nothing_may_be_negative():
     assert not positive_only(lambda query: query.x)
-
-
-@pytest.mark.parametrize(
-    "method",
-    [Absolute(), Positive(), GradCam(), Smoothed(GradCam()), Smoothed(reduce="square"), Smoothed(reduce="variance")],
-    ids=lambda method: f"{type(method).__name__} {getattr(method, 'reduce', '')}",
-)
-def test_they_keep_it_where_the_signed_version_is_negative(method):
-    query = ask(cnn(), data(4, 2, 8, 8))
-    assert positive_only(method)
-    assert method(query).min() >= 0
-    assert torch.minimum(Gradient()(query).min(), GradCam(relu=False)(query).min()) < 0

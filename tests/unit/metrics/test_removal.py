@@ -53,23 +53,6 @@ def test_noise_is_uniform_each_samples_own_and_the_same_in_every_block() -> None
     assert torch.equal(Removal.of(later, "noise", Question("logit")).query.baseline, canvas[30:])
 
 
-@pytest.mark.parametrize("canvas", ["blur", "noise"])
-@pytest.mark.parametrize("direction", ["insert", "delete"])
-def test_curves_end_on_such_a_canvas(direction: Any, canvas: str) -> None:
-    where = image_scene(3)
-    query = Removal.of(where, canvas, Question("probability")).query
-    curve = Deletion(direction, canvas=canvas, steps=4)(Trial(where, numbers(2, 3, 6, 6)))["curve"]
-    np.testing.assert_allclose(curve[:, 0 if direction == "insert" else -1], query.score(query.baseline), rtol=1e-9)
-
-
-def test_other_metrics_take_them_too() -> None:
-    where, attribution = image_scene(3), numbers(2, 3, 6, 6)
-    for canvas in ("blur", "noise"):
-        found = SensitivityN(sizes=3, sets=5, canvas=canvas)(Trial(where, attribution))
-        other = SensitivityN(sizes=3, sets=5)(Trial(where, attribution))
-        assert not np.allclose(found["curve"], other["curve"])
-
-
 def test_an_unknown_canvas_is_told_with_the_known_ones() -> None:
     with pytest.raises(SpecError, match=r"Did you mean 'blur'.*impute or a number"):
         Deletion(canvas="blurr")(Trial(image_scene(2), numbers(2, 2, 6, 6)))
@@ -135,11 +118,3 @@ def test_without_removal_imputed_accuracy_is_the_clean_one() -> None:
     clean = (query.outputs(query.x).argmax(dim=1) == where.samples.label).double().mean()
     found = Road(ratios=(0.0,))(Trial(where, numbers(2, 9, 6, 6)))
     assert mean_score(found).value == float(clean)
-
-
-@pytest.mark.parametrize("metric", [Completeness(), Soundness(steps=5), Road(), Deletion(canvas="impute", steps=4)])
-def test_imputation_does_not_depend_on_the_block(metric: Any) -> None:
-    trial = Trial(image_scene(6), numbers(2, 6, 6, 6))
-    whole, part = metric(trial), metric(take(trial, slice(2, 5)))
-    for name, row in part.rows.items():
-        np.testing.assert_allclose(row, whole[name][2:5], rtol=1e-6, atol=1e-9)

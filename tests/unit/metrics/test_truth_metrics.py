@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from assay.core.errors import NotApplicable
-from assay.core.evidence import merge
 from assay.core.trial import Trial
 from assay.metrics.attr_share import AttrShare
 from assay.metrics.modulo_sensitivity_n import ModuloSensitivityN
@@ -19,7 +17,7 @@ from assay.metrics.pointing_game import PointingGame
 from assay.metrics.precision_at_support import PrecisionAtSupport
 from assay.metrics.spearman import Spearman
 from assay.metrics.top_k import TopK
-from oracles.metrics.scenes import image_scene, numbers, take, truth_scene
+from oracles.metrics.scenes import numbers, truth_scene
 
 METRICS = [
     Spearman(),
@@ -62,22 +60,6 @@ def test_a_map_of_zeros_is_undefined_or_no_better_than_chance(metric: Any) -> No
     assert found["defined"].tolist() == [defined] * 5
     if metric != PointingGame(radius=1):
         np.testing.assert_allclose(found["value"], value, rtol=1e-12)
-
-
-@every_metric
-def test_blocks_merge_and_three_times_the_map_is_the_same_map(metric: Any) -> None:
-    whole = metric(trial())
-    blocks = merge([metric(take(trial(), slice(0, 2))), metric(take(trial(), slice(2, 5)))])
-    tripled = metric(replace(trial(), attribution=3 * trial().attribution))
-    for name, row in whole.rows.items():
-        np.testing.assert_allclose(row, blocks[name], rtol=1e-12, atol=1e-15)
-        np.testing.assert_allclose(row, tripled[name], rtol=1e-9, atol=1e-12)
-
-
-@every_metric
-def test_without_truth_these_do_not_apply(metric: Any) -> None:
-    with pytest.raises(NotApplicable, match="truth"):
-        metric(Trial(image_scene(2), numbers(1, 2, 6, 6)))
 
 
 def test_stable_ties_reward_a_constant_map_where_the_first_features_count() -> None:

@@ -41,39 +41,6 @@ def again(index: Index) -> Index:
     return Index(index.path, index.folder)
 
 
-def counts(folder: Path, *statuses: tuple[str, Status]) -> int:
-    """Which of the records of one key, given as (log, status), counts."""
-    content: dict[str, list[Record]] = {}
-    for number, (log, status) in enumerate(statuses):
-        content.setdefault(log, []).append(Record("fit", "k", status, data={"number": number}))
-    entry = fill(folder, content).get("k")
-    assert entry is not None
-    return int(entry.record.data["number"])
-
-
-def test_the_latest_record_counts(tmp_path: Path) -> None:
-    assert counts(tmp_path / "a", ("a", "ok"), ("a", "ok")) == 1
-    assert counts(tmp_path / "b", ("a", "ok"), ("a", "skipped")) == 1
-    assert counts(tmp_path / "c", ("a", "skipped"), ("a", "ok")) == 1
-
-
-def test_a_failure_is_replaced_by_anything_newer(tmp_path: Path) -> None:
-    assert counts(tmp_path / "a", ("a", "failed"), ("a", "failed")) == 1
-    assert counts(tmp_path / "b", ("a", "failed"), ("a", "skipped")) == 1
-    assert counts(tmp_path / "c", ("a", "failed"), ("b", "ok")) == 1
-
-
-def test_a_failure_never_replaces_an_answer(tmp_path: Path) -> None:
-    assert counts(tmp_path / "a", ("a", "ok"), ("a", "failed")) == 0
-    assert counts(tmp_path / "b", ("a", "skipped"), ("b", "failed")) == 0
-
-
-def test_later_is_by_log_name_and_then_by_position(tmp_path: Path) -> None:
-    assert counts(tmp_path / "a", ("b", "ok"), ("a", "ok")) == 0
-    assert counts(tmp_path / "b", ("b", "failed"), ("a", "failed")) == 0
-    assert counts(tmp_path / "c", ("b", "ok"), ("a", "ok"), ("b", "ok")) == 2
-
-
 events = st.tuples(st.sampled_from("abc"), st.sampled_from("xyz"), st.sampled_from(["ok", "skipped", "failed"]))
 
 

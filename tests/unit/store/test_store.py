@@ -89,13 +89,6 @@ def test_what_was_put_is_there_at_once_and_after_opening_again(store: Store) -> 
         assert view.get_many(["k", "other"]) == {"k": found}
 
 
-def test_an_answer_is_had_and_a_failure_is_not(store: Store) -> None:
-    for status in ("ok", "skipped", "failed"):
-        store.put(Record("trial", status, status))
-    for view in (store, reopened(store)):
-        assert [view.has(key) for key in ("ok", "skipped", "failed", "unknown")] == [True, True, False, False]
-
-
 def test_a_damaged_array_counts_as_missing_when_it_is_looked_at_and_for_all_after_it_was_read(store: Store) -> None:
     digest = store.save({"x": np.arange(3)})
     store.put(Record("trial", "k", "ok", arrays=digest))

@@ -40,9 +40,3 @@ def test_they_are_kept_a_second_time_as_the_same_tensors() -> None:
 def test_boosting_fits_the_training_rows_better_with_more_stages() -> None:
     few, many = (grow(X, LABEL, stages, seed=0).score(X.numpy(), LABEL.numpy()) for stages in (1, 30))
     assert few < many > 0.95
-
-
-def test_growing_leaves_the_global_random_numbers_of_numpy_alone() -> None:
-    before = repr(np.random.get_state(legacy=False))
-    kept(grow(X, LABEL, stages=2, seed=2**62 + 1))
-    assert repr(np.random.get_state(legacy=False)) == before

@@ -71,12 +71,6 @@ def test_the_seed_decides_the_forest_even_where_it_is_wider_than_scikit_learn_ta
     assert not same(one, to_tensors(grow(X, LABEL, trees=3, seed=2)))
 
 
-def test_growing_leaves_the_global_random_numbers_of_numpy_alone() -> None:
-    before = repr(np.random.get_state(legacy=False))
-    grow(X, LABEL, trees=3, seed=0)
-    assert repr(np.random.get_state(legacy=False)) == before
-
-
 @pytest.mark.parametrize("step", ["keep", "read"])
 def test_another_layout_of_nodes_is_refused_with_versions_and_a_way_out(
     step: str, monkeypatch: pytest.MonkeyPatch

@@ -25,12 +25,6 @@ def test_initial_numbers_are_those_that_pytorch_gives_by_default() -> None:
     assert all(torch.equal(ours[name], tensor) for name, tensor in stock.state_dict().items())
 
 
-def test_making_a_network_leaves_the_global_random_numbers_alone() -> None:
-    before = torch.random.get_rng_state()
-    restore(mlp(5, (7, 4), 3), made().state_dict())
-    assert torch.equal(before, torch.random.get_rng_state())
-
-
 def test_every_hidden_layer_has_a_relu_module_of_its_own_and_the_output_has_none() -> None:
     kinds = [type(module) for module in mlp(5, (7, 4), 3)]
     assert kinds == [nn.Linear, nn.ReLU, nn.Linear, nn.ReLU, nn.Linear]
