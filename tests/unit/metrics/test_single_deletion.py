@@ -17,6 +17,7 @@ from assay.core.trial import Scene, Trial
 from assay.metrics.single_deletion import SingleDeletion
 from oracles.metrics.checks_cells import pictures, size_agrees
 from oracles.metrics.scenes import numbers
+from streams import seeded
 
 
 @pytest.mark.parametrize("grid", [(4, 4), (7, 7)], ids=["4x4", "7x7"])
@@ -58,6 +59,7 @@ def test_constant_maps_are_counted_and_never_averaged() -> None:
     assert score.value == pytest.approx((evidence["value"][0] + evidence["value"][2]) / 2)
 
 
+@seeded()
 def test_many_cells_with_small_differences_are_told_apart() -> None:
     weights = torch.linspace(0, 0.1, 1000)
     layer = nn.Linear(1000, 1)
