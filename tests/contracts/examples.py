@@ -15,6 +15,7 @@ from assay.catalogue.registry import aliases, catalogue, resolve
 from assay.check.contracts.method_case import MethodCase
 from assay.check.contracts.metric_case import MetricCase
 from assay.check.instruments.sites import POOL, site
+from assay.core.records import digest
 from assay.core.spec import Spec
 
 # Parameters that a component needs, or that save time; everything else is tried with its defaults.
@@ -72,7 +73,7 @@ def _built(kind: str, spec: str) -> object:
 @lru_cache(maxsize=16)
 def _rows(place: str) -> Path:
     """A file of attributions for a site's samples."""
-    path = Path(FOLDER.name) / f"{hash(place)}.npz"
+    path = Path(FOLDER.name) / f"{digest(place)}.npz"
     shape = site(place).setting.features.shape
     np.savez(path, attribution=np.random.default_rng(0).normal(size=(POOL, *shape)).astype(np.float32))
     return path
