@@ -117,7 +117,7 @@ class LinearPictures:
 
     def _blank(self) -> nn.Sequential:
         entries = torch.Size(PIXELS.entries).numel()
-        return nn.Sequential(nn.Flatten(), nn.Linear(entries, self.classes, bias=False))
+        return nn.Sequential(nn.Flatten(), nn.Linear(entries, self.classes, bias=False, device="meta"))
 
     def _model(self, seed: int) -> nn.Module:
         return self._restored({"1.weight": self._weight(seed).flatten(1)})
@@ -140,7 +140,7 @@ class LinearPictures:
 
     def _restored(self, weights: Mapping[str, Tensor]) -> nn.Module:
         model = self._blank()
-        model.load_state_dict(dict(weights))
+        model.load_state_dict(dict(weights), assign=True)
         return model.requires_grad_(False).eval()
 
 

@@ -14,6 +14,7 @@ from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.rng import Stream
 from assay.core.setting import Reference, Setting
+from streams import seeded
 
 TINY = Machine(memory=2**20)
 
@@ -27,6 +28,7 @@ def randomised(model: nn.Module, seed: int = 0, scale: float = 0.5) -> nn.Module
     return model.eval()
 
 
+@seeded()
 def mlp(seed: int = 0, activation: Callable[[], nn.Module] = nn.ReLU) -> nn.Sequential:
     """6 -> 10 -> 8 -> 3."""
     layers = nn.Sequential(nn.Linear(6, 10), activation(), nn.Linear(10, 8), activation(), nn.Linear(8, 3))
@@ -44,6 +46,7 @@ class Flat(nn.Module):
         return self.head(self.body(x).flatten(1))
 
 
+@seeded()
 def cnn(seed: int = 0, pool: Callable[[], nn.Module] = nn.Identity) -> Flat:
     """2 x 8 x 8 -> 3 classes; a strided and a padded convolution."""
     body = nn.Sequential(

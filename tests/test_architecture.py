@@ -28,6 +28,7 @@ AMERICAN = re.compile(
     r"(?:initial|normal|optim|regular|serial|summar|visual|minim|maxim|organ|recogn|standard|random|general|util)iz(?:e|es|ed|ing|ation))\b",
     re.IGNORECASE,
 )
+SEEDED = {"default_rng", "Random", "RandomState", "SystemRandom", "seed"}
 MOST_LINES = 250
 MOST_FUNCTION_LINES = 50
 LONG_FUNCTIONS: set[str] = set()  # "folder/file.py:name", for what really reads better in one piece
@@ -80,6 +81,17 @@ def forbidden(path: Path) -> Iterator[str]:
                 yield "allow_pickle=True"
 
 
+def unseeded(path: Path) -> Iterator[str]:
+    """Generators that are made without a seed: the system gives them one, another in every run."""
+    nodes = list(ast.walk(tree(path)))
+    sown = {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and node.attr == "manual_seed"}
+    for node in nodes:
+        match node:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[], keywords=[]):
+                if name in SEEDED or (name == "Generator" and id(node) not in sown):
+                    yield f"{node.lineno}: {ast.unparse(node)}"
+
+
 def misplaced_text(path: Path) -> list[str]:
     """A module says what it is; a package is empty."""
     if path.name == "__init__.py" and path.parent != SRC:
@@ -103,6 +115,11 @@ def american(path: Path) -> Iterator[str]:
 @pytest.mark.parametrize("problems", [vague, too_long, long_functions, forbidden, misplaced_text, american])
 def test_every_file_keeps_the_house_style(problems: Callable[[Path], Iterable[str]]) -> None:
     assert not offenders(problems)
+
+
+def test_every_generator_has_a_seed() -> None:
+    found = {path: list(unseeded(path)) for path in [*FILES, *(ROOT / "tests").rglob("*.py")]}
+    assert not {path: calls for path, calls in found.items() if calls}
 
 
 def component_classes(path: Path) -> list[str]:
@@ -166,6 +183,11 @@ def test_every_folder_with_code_is_a_package() -> None:
 def test_the_rules_bite(tmp_path: Path, source: str, found: list[str]) -> None:
     (tmp_path / "wrong.py").write_text(source)
     assert list(forbidden(tmp_path / "wrong.py")) == found
+
+
+def test_a_generator_without_a_seed_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text("default_rng(1), torch.Generator().manual_seed(2), np.random.default_rng()")
+    assert list(unseeded(tmp_path / "wrong.py")) == ["1: np.random.default_rng()"]
 
 
 def test_vague_names_are_seen_as_words() -> None:

@@ -15,6 +15,7 @@ from assay.catalogue.registry import aliases, catalogue, resolve
 from assay.check.contracts.method_case import MethodCase
 from assay.check.contracts.metric_case import MetricCase
 from assay.check.instruments.sites import POOL, Site, site
+from assay.core.records import digest
 from assay.core.spec import Spec
 
 # Parameters that a component needs, or that save time; everything else is tried with its defaults.
@@ -80,7 +81,7 @@ def _built(kind: str, spec: str) -> object:
 @lru_cache(maxsize=16)
 def _rows(here: Site) -> Path:
     """A file of attributions for a site's samples."""
-    path = Path(FOLDER.name) / f"{hash(here.name)}.npz"
+    path = Path(FOLDER.name) / f"{digest(here.name)}.npz"
     shape = here.setting.features.shape
     np.savez(path, attribution=np.random.default_rng(0).normal(size=(POOL, *shape)).astype(np.float32))
     return path

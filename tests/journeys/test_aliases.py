@@ -14,6 +14,7 @@ from assay.cli.main import app
 from assay.report.board import latest_run
 from assay.store.store import Store
 from assay.study.file import read
+from streams import seeded
 
 PLACE = "color_count(side=8, unseen=False)"
 ROAD = "canvas='zero', by='probability'"
@@ -84,6 +85,7 @@ def test_an_attribution_is_scored_under_both_names():
     assert scored.value != found.score("deletion", steps=5).value
 
 
+@seeded()
 def test_evaluate_takes_an_alias_and_calls_it_by_its_name():
     model, x = torch.nn.Linear(6, 3), torch.randn(5, 6, generator=torch.Generator().manual_seed(0))
     found = assay.evaluate(model, x, methods=["gradient"], metrics=["insertion", "deletion(direction='insert')"])

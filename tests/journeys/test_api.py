@@ -66,6 +66,7 @@ def test_an_unknown_name_of_the_package_is_an_attribute_error():
         _ = assay.attribut
 
 
+@pytest.mark.draws("other code may draw between two calls")
 def test_a_captum_class_that_draws_random_numbers_gives_the_same_map_again_and_leaves_the_global_stream_alone():
     import torch
     from captum.attr import ShapleyValueSampling

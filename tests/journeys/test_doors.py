@@ -18,6 +18,7 @@ from assay.report.board import result
 from assay.store.store import Store
 from assay.study.file import read
 from assay.study.study import BLOCK
+from streams import seeded
 
 CODE = """
 import torch
@@ -67,6 +68,7 @@ def own_study(block):
     return replace(found, environments=tuple(replace(entry, rows=ROWS) for entry in found.environments))
 
 
+@seeded()
 def by_study(folder, machine, block=default_block_size("table")):
     found = result(Store.open(run(own_study(block), folder, Resources(machine=machine)).store))
     return {
@@ -77,6 +79,7 @@ def by_study(folder, machine, block=default_block_size("table")):
     }
 
 
+@seeded()
 def by_evaluate(memory):
     import doors_code
 

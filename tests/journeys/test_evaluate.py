@@ -12,6 +12,7 @@ from assay.artifacts.artifact import default_block_size, split_blocks
 from assay.cli.main import app
 from assay.core.errors import AssayError
 from journeys import yours
+from streams import seeded
 
 
 def rows(count=12, seed=0):
@@ -231,6 +232,7 @@ def test_rows_and_classes_that_do_not_fit_are_told_before_anything_runs(change, 
         assay.evaluate(yours.linear(), **given)
 
 
+@seeded()
 def test_a_regression_and_a_model_of_probabilities_need_one_word():
     value = torch.nn.Linear(6, 1)
     found = assay.evaluate(value, rows(), methods=["input_x_gradient"], metrics=["deletion"], outputs="value")

@@ -16,6 +16,7 @@ from assay.foreign.models import checked_copy, count_outputs
 from assay.metrics.single_deletion import SingleDeletion
 from assay.study.file import read
 from journeys import yours
+from streams import seeded
 
 CELL = {"methods": ["occlusion"], "metrics": ["single_deletion"]}
 
@@ -24,6 +25,7 @@ def rows(count=12):
     return torch.randn(count, 6, generator=torch.Generator().manual_seed(0))
 
 
+@seeded()
 def net(classes=3):
     layers = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, classes))
     stream = torch.Generator().manual_seed(0)
@@ -83,6 +85,7 @@ class TurnsGradientsOff(nn.Module):
         return self.layers(x)
 
 
+@seeded()
 def weight_normed():
     with pytest.warns(FutureWarning):
         return nn.Sequential(nn.utils.weight_norm(nn.Linear(6, 8)), nn.ReLU(), nn.Linear(8, 3))
@@ -157,6 +160,7 @@ def test_columns_of_coins_beside_columns_of_numbers_are_numbers():
     assert value(net(), frame) == value(net(), torch.tensor(frame.to_numpy(dtype=np.float32)))
 
 
+@seeded()
 def test_logits_that_add_up_to_one_on_these_rows_are_logits():
     parts = nn.Linear(6, 2, bias=False)
     parts.weight.data = torch.tensor([[1.0, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]])

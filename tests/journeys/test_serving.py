@@ -13,6 +13,7 @@ from torch.testing import assert_close
 import assay
 from assay import AgopExplainer
 from scenes import cnn, data, mlp, randomised
+from streams import seeded
 
 ROWS = data(40, 6, seed=3)
 BATCH = data(9, 6, seed=4)
@@ -46,6 +47,7 @@ def test_another_readout_is_that_of_the_method(readout):
     assert_close(found, by_the_method(mlp(), ROWS, BATCH, readout=readout), rtol=0, atol=1e-6)
 
 
+@seeded()
 def test_a_value_and_probabilities_are_explained():
     value = randomised(nn.Sequential(nn.Linear(6, 4), nn.ReLU(), nn.Linear(4, 1)))
     found = AgopExplainer.fit(value, ROWS, outputs="value")(BATCH)[1]
@@ -86,6 +88,7 @@ def test_one_call_is_one_forward_and_one_backward_pass_of_the_whole_batch():
     assert explainer.model.passes == [("forward", 9), ("backward", 9)]
 
 
+@seeded()
 def test_the_users_model_and_batch_stay_as_they_are():
     model = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Dropout(), nn.ReLU(), nn.Linear(8, 3)).train()
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}

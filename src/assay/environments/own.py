@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from assay.catalogue.foreign_cards import code_digest
 from assay.core.errors import SpecError
 from assay.core.question import Question
-from assay.core.rng import generator
+from assay.core.rng import generator, global_streams_restored
 from assay.core.setting import Reference, Samples, Setting
 from assay.core.spec import Code, File
 from assay.foreign import models
@@ -174,10 +174,11 @@ def _ready(own: Own, _code: object, _weights: object, _data: object) -> _Ready:
     x = own._rows("x")
     features_of(x)
     origin = load(own.model)
-    module, kind = as_model(models.frozen_copy(_make_model(own, origin), x), own.outputs)
-    outputs = models.count_outputs(module, x, kind)
-    if not isinstance(origin, nn.Module):
-        models.check_equal_models(f"own: {own.model}", module, models.frozen_copy(_make_model(own, origin), x), x)
+    with global_streams_restored():  # the user's layers draw as they are made, and the user's numbers stay the same
+        module, kind = as_model(models.frozen_copy(_make_model(own, origin), x), own.outputs)
+        outputs = models.count_outputs(module, x, kind)
+        if not isinstance(origin, nn.Module):
+            models.check_equal_models(f"own: {own.model}", module, models.frozen_copy(_make_model(own, origin), x), x)
     return _Ready(module, kind, outputs, origin)
 
 

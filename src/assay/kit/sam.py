@@ -22,6 +22,7 @@ from torch.nn.functional import interpolate, pad
 
 from assay.core.errors import AssayError, SpecError
 from assay.core.machine import Machine
+from assay.core.rng import global_streams_restored
 
 WEIGHTS = "model.safetensors"
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of colours, as SAM reads them
@@ -42,7 +43,7 @@ def load_sam(weights: str, device: torch.device) -> Any:
         transformers = import_module("transformers")
     except ImportError:
         raise AssayError("segments by SAM need transformers: pip install 'assay-xai[sam]'.") from None
-    with _no_progress_bar(transformers.logging):
+    with _no_progress_bar(transformers.logging), global_streams_restored():  # weights that a file lacks are drawn
         try:
             model, report = transformers.SamModel.from_pretrained(
                 file.parent, local_files_only=True, use_safetensors=True, output_loading_info=True

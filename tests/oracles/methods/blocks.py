@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from scenes import ask, data, randomised
+from streams import seeded
 
 READER = 0
 
@@ -68,11 +69,13 @@ class Transformer(nn.Module):
         return self.head(self.norm(self.layers(self.stream(x)))[:, READER])
 
 
+@seeded()
 def tokens(depth=3, norm=nn.LayerNorm, activation=nn.GELU, way="fused", seed=0):
     """5 rows of 4 numbers."""
     return randomised(Transformer(nn.Linear(4, 6), 5, 6, depth, 2, norm, activation, way), seed).double()
 
 
+@seeded()
 def images(depth=3, norm=nn.LayerNorm, activation=nn.GELU, way="fused", seed=0):
     """2 channels of 12 x 8 pixels: 3 x 2 patches."""
     embed = nn.Conv2d(2, 6, 4, stride=4)

@@ -10,6 +10,7 @@ from torch.distributions import Normal, kl_divergence
 from torch.nn import functional as F
 
 from scenes import Flat, randomised
+from streams import seeded
 
 
 def smoothed(mask, sigma):
@@ -57,6 +58,7 @@ def feature_capacity(signal, reference, loss, noises, beta, lr=1.0, start=5.0, s
     return capacity.detach()
 
 
+@seeded()
 def half_blind(side=8, scale=3.0, outputs=2):
     """Looks at the left half of an image only: the difference of two channels there, for two classes or one number."""
     net = randomised(Flat(nn.Sequential(nn.Conv2d(1, 2, 1), nn.ReLU()), nn.Linear(2 * side * side, outputs)))

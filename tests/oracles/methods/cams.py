@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from scenes import Flat, randomised
+from streams import seeded
 
 LAYERS = ["body.0", "body.1", "body.3", "body.4"]  # of scenes.cnn; the 2nd and the 4th come after a ReLU
 
@@ -38,6 +39,7 @@ def enlarged(maps, relu=False):
     return F.interpolate(maps[:, None], (8, 8), mode="bilinear", align_corners=False)[:, 0]
 
 
+@seeded()
 def pooled(channels=4):
     """A convolution and a ReLU, then global average pooling and one linear layer: the architecture of CAM."""
     body = nn.Sequential(nn.Conv2d(2, channels, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(1))

@@ -13,10 +13,12 @@ from assay.methods.deep_shap import DeepShap
 from assay.methods.exact_shapley import ExactShapley
 from assay.methods.kernel_shap import KernelShap
 from scenes import ask
+from streams import seeded
 
 IDLE = 1  # inputs that the gate does not read
 
 
+@seeded()
 def gate(count: int, sign: int) -> nn.Module:
     """AND (1) or OR (-1) of the first inputs, 1 for true and -1 for false: sign * (2 ReLU(sign * sum - n + 1) - 1)."""
     layers = nn.Sequential(nn.Linear(count + IDLE, 1), nn.ReLU(), nn.Linear(1, 1)).double()

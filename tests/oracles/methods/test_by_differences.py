@@ -31,6 +31,7 @@ from assay.methods.smoothed import Smoothed
 from assay.train.estimator import Estimator
 from assay.train.feature_tokens import FeatureTokens, initialise_feature_tokens
 from scenes import ask, cnn, data, fitted, mlp
+from streams import seeded
 
 DEVIATIONS = torch.tensor([1.0, 10.0, 0.1, 3.0, 1.0, 0.5], dtype=torch.float64)
 
@@ -70,6 +71,7 @@ def forest_query(rows=300):
 
 
 @pytest.mark.parametrize("inner", [Gradient(), InputXGradient(), Agop(), IntegratedGradients(4), Smoothed(samples=2)])
+@seeded()
 def test_on_a_linear_model_every_method_answers_as_with_its_gradients(inner):
     query = ask(nn.Linear(6, 3).double(), table())
     assert_close(
@@ -88,6 +90,7 @@ def test_a_slope_is_the_difference_over_the_step_in_standard_deviations_of_the_r
         assert_close(found[:, entry], literal, rtol=1e-9, atol=1e-12)
 
 
+@seeded()
 def test_on_a_smooth_network_short_steps_approach_the_gradient():
     network = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3)).double()
     query = ask(network, table())
@@ -100,11 +103,13 @@ def test_on_a_smooth_network_short_steps_approach_the_gradient():
     assert errors[2] < 1e-4 * float(true.abs().max())
 
 
+@seeded()
 def test_a_readout_keeps_its_own_gradient():
     query = ask(nn.Linear(6, 3).double(), table(), readout="probability")
     assert_close(explained(ByDifferences(), without_gradients(query)), Gradient()(query), rtol=1e-9, atol=1e-12)
 
 
+@seeded()
 def test_a_constant_column_gets_a_step_in_its_own_units():
     query = ask(nn.Linear(6, 3).double(), table())
     query.setting.reference.x[:, 2] = 5.0

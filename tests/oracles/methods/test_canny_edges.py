@@ -11,8 +11,10 @@ from torch.testing import assert_close
 from assay.core.errors import NotApplicable, SpecError
 from assay.methods.canny_edges import CannyEdges
 from scenes import Flat, ask, data, mlp
+from streams import seeded
 
 
+@seeded()
 def question(x):
     model = Flat(torch.nn.Identity(), torch.nn.Linear(x[0].numel(), 2)).to(x.dtype)
     return ask(model, x)

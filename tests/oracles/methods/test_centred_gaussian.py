@@ -11,8 +11,10 @@ from torch.testing import assert_close
 from assay.core.errors import NotApplicable, SpecError
 from assay.methods.centred_gaussian import CentredGaussian
 from scenes import Flat, ask, data, mlp
+from streams import seeded
 
 
+@seeded()
 def question(count, height, width, channels=2):
     model = Flat(torch.nn.Identity(), torch.nn.Linear(channels * height * width, 2)).double()
     return ask(model, data(count, channels, height, width).double())

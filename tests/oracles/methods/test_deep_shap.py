@@ -20,6 +20,7 @@ from assay.environments.tabular_rule import TabularRule
 from assay.methods.deep_shap import DeepShap
 from assay.methods.input_x_gradient import InputXGradient
 from scenes import TINY, Flat, ask, cnn, data, fitted, mlp, randomised, rows
+from streams import seeded
 
 
 def literal(layers, x, start, target):
@@ -153,6 +154,7 @@ def test_through_a_softmax_attributions_add_up_by_default_and_by_captums_rule_th
 
 
 @pytest.mark.parametrize("seed", range(4))
+@seeded()
 def test_a_softmax_at_the_end_of_a_small_network_keeps_the_sum(seed):
     net = randomised(nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 4)), seed).double()
     query = ask(net, data(8, 5).double(), "probability")
@@ -189,6 +191,7 @@ def test_max_pooling_keeps_the_sum_also_with_overlap_and_next_to_relu(kernel, st
     assert completeness_gap(query, DeepShap()(query)) < 1e-12
 
 
+@seeded()
 def test_max_pooling_is_captums_where_captum_keeps_the_sum():
     net = Flat(nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), nn.MaxPool2d(2)), nn.Linear(64, 3))
     query = ask(randomised(net), data(4, 2, 8, 8), baseline=0.3)
@@ -262,6 +265,7 @@ def test_a_folded_axis_is_unfolded():
 class Detector(nn.Module):
     """Two parts; Captum does not see the functions in the first one."""
 
+    @seeded()
     def __init__(self, functional: bool) -> None:
         super().__init__()
         self.detector = randomised(nn.Sequential(nn.Linear(6, 10), nn.ReLU()))
@@ -292,6 +296,7 @@ def test_a_layer_to_skip_that_does_not_exist_is_suggested():
         DeepShap(skip="detectr")(ask(Detector(False), data(2, 6)))
 
 
+@seeded()
 def test_where_nothing_changes_the_slope_is_used():
     net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False)).double()
     with torch.no_grad():
@@ -303,6 +308,7 @@ def test_where_nothing_changes_the_slope_is_used():
     assert_close(found, torch.tensor([[6.0, -4.0]], dtype=torch.float64))
 
 
+@seeded()
 def test_rounding_does_not_leak_through_nearly_equal_sigmoids():
     net = nn.Sequential(nn.Linear(2, 1), nn.Sigmoid(), nn.Linear(1, 1))
     with torch.no_grad():
@@ -382,6 +388,7 @@ def opposite(left, right):
     return float((left + right).abs().max() / left.abs().max())
 
 
+@seeded()
 def test_where_the_outputs_are_opposite_the_attributions_of_both_classes_are():
     last = nn.Linear(8, 2)
     net = randomised(nn.Sequential(nn.Linear(6, 8), nn.ReLU(), last))

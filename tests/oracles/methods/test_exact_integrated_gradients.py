@@ -23,6 +23,7 @@ from assay.kit.backward.softmax import mean_softmax_gradient
 from assay.methods.exact_integrated_gradients import ExactIntegratedGradients
 from assay.methods.integrated_gradients import IntegratedGradients
 from scenes import TINY, ask, cnn, data, mlp, randomised, rows
+from streams import seeded
 
 EXACT = ExactIntegratedGradients()
 
@@ -122,6 +123,7 @@ def test_the_softmax_is_integrated_to_rounding(spread):
 class Bent(nn.Module):
     """Two dense layers around a function."""
 
+    @seeded()
     def __init__(self, function):
         super().__init__()
         self.function, self.first, self.last = function, nn.Linear(6, 8), nn.Linear(4, 3)
@@ -185,6 +187,7 @@ def test_what_is_not_made_of_known_straight_pieces_is_named(function, culprit):
         EXACT(ask(randomised(Bent(function)), data(2, 6)))
 
 
+@seeded()
 def test_a_relu_out_of_reach_is_refused():
     class Recurrent(nn.Module):
         def __init__(self):
@@ -217,6 +220,7 @@ def test_batches_and_budgets_change_nothing_but_rounding(net, x):
     assert_close(EXACT(ask(net.float(), x, baseline=0.3, machine=TINY)), together.float(), rtol=1e-5, atol=1e-6)
 
 
+@seeded()
 def test_a_unit_on_its_kink_all_along_passes_on_what_autograd_does_at_the_kink():
     net = nn.Sequential(nn.Linear(3, 2, bias=False), nn.ReLU(), nn.Linear(2, 2)).requires_grad_(False).double()
     net[0].weight.copy_(torch.tensor([[0.1, 0.2, -0.3], [1.0, 0.0, 0.0]], dtype=torch.float64))

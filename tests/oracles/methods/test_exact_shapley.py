@@ -13,6 +13,7 @@ from assay.core.errors import NotApplicable
 from assay.core.features import Columns, Tokens
 from assay.methods.exact_shapley import ExactShapley
 from scenes import TINY, Flat, ask, cnn, data, mlp, randomised
+from streams import seeded
 
 
 def literal(query, groups):
@@ -50,12 +51,14 @@ def test_values_are_captums(groups):
     assert_close(ExactShapley()(query), expected[:, first], rtol=1e-5, atol=1e-6)
 
 
+@seeded()
 def test_a_linear_model_has_the_terms_that_are_replaced():
     net = randomised(torch.nn.Linear(4, 1)).double()
     query = ask(net, data(6, 4, seed=3).double(), "value", baseline=data(6, 4, seed=5).double())
     assert_close(ExactShapley()(query), net.weight.detach() * (query.x - query.baseline), rtol=1e-9, atol=1e-12)
 
 
+@seeded()
 def test_values_of_many_features_sum_to_the_difference_and_need_little_memory():
     net = randomised(torch.nn.Sequential(torch.nn.Linear(12, 9), torch.nn.Tanh(), torch.nn.Linear(9, 2))).double()
     x = data(3, 12).double()
@@ -65,6 +68,7 @@ def test_values_of_many_features_sum_to_the_difference_and_need_little_memory():
     assert_close(ExactShapley()(ask(net, x, machine=TINY)), found, rtol=1e-9, atol=1e-12)
 
 
+@seeded()
 def test_pixels_and_tokens_are_players_too():
     body = torch.nn.Conv2d(2, 3, 2)
     image = ask(randomised(Flat(body, torch.nn.Linear(6, 3))), data(2, 2, 2, 3))

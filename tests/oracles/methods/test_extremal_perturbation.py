@@ -15,10 +15,12 @@ from assay.core.errors import NotApplicable, SpecError
 from assay.core.machine import Machine
 from assay.methods.extremal_perturbation import ExtremalPerturbation
 from scenes import Flat, ask, data, mlp, randomised
+from streams import seeded
 
 CHEAP = ExtremalPerturbation(iterations=4, step=3, sigma=2.0)
 
 
+@seeded()
 def net(channels=2):
     body = nn.Sequential(nn.Conv2d(channels, 3, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(2))
     return randomised(Flat(body, nn.Linear(12, 3))).double()
@@ -204,6 +206,7 @@ def test_the_mask_lies_where_the_model_reads(perturbation, variant):
     assert outside < 0.1
 
 
+@seeded()
 def test_a_value_is_kept_not_raised():
     """Where half of the image speaks against the other, the largest score keeps one half, the same score both."""
     weight = torch.cat([torch.full((1, 16, 8), 1 / 16), torch.full((1, 16, 8), -1 / 16)], dim=2)

@@ -13,6 +13,7 @@ from torch.testing import assert_close
 from assay.core.errors import NotApplicable, SpecError
 from assay.methods.frequency_filter import FrequencyFilter
 from scenes import Flat, ask, data, mlp
+from streams import seeded
 
 STAYS = {
     "low": lambda radius: radius < 0.4,
@@ -21,6 +22,7 @@ STAYS = {
 }
 
 
+@seeded()
 def question(x):
     model = Flat(torch.nn.Identity(), torch.nn.Linear(x[0].numel(), 2)).to(x.dtype)
     return ask(model, x)

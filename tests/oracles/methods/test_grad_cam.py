@@ -15,6 +15,7 @@ from assay.core.errors import NotApplicable, SpecError
 from assay.methods.grad_cam import GradCam
 from oracles.methods.cams import pooled
 from scenes import ask, cnn, data, mlp, randomised
+from streams import seeded
 
 
 def literal(net, query, name):
@@ -68,6 +69,7 @@ def test_what_follows_in_place_does_not_change_the_layer():
     assert_close(GradCam("body.0", relu=False)(ask(net, data(3, 2, 8, 8))), expected, rtol=0, atol=0)
 
 
+@seeded()
 def test_by_default_it_is_the_last_layer_with_more_than_one_place():
     body = nn.Sequential(nn.Conv2d(2, 4, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Conv2d(4, 3, 1), nn.Flatten())
     query = ask(randomised(body), data(3, 2, 8, 8))
@@ -87,6 +89,7 @@ def test_an_unknown_layer_is_suggested():
         GradCam("body.9")(ask(cnn(), data(2, 2, 8, 8)))
 
 
+@seeded()
 def test_tables_and_flat_networks_have_no_map():
     with pytest.raises(NotApplicable, match="needs a convolutional layer"):
         GradCam()(ask(mlp(), data(2, 6)))
@@ -97,6 +100,7 @@ def test_tables_and_flat_networks_have_no_map():
         GradCam("head.0")(ask(cnn(), data(2, 2, 8, 8)))
 
 
+@seeded()
 def test_a_layer_off_the_way_gets_zeros_and_one_that_never_runs_is_refused():
     class Aside(nn.Module):
         def __init__(self):

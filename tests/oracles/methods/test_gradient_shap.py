@@ -14,6 +14,7 @@ from torch.testing import assert_close
 from assay.core.errors import NotApplicable, SpecError
 from assay.methods.gradient_shap import GradientShap
 from scenes import TINY, ask, data, fitted, mlp
+from streams import seeded
 
 ERRORS = 5  # standard errors that Monte Carlo may be off; of 30 entries, one is further off once in 60,000 runs
 
@@ -69,6 +70,7 @@ def test_the_mean_is_integrated_gradients():
     assert (error / exact.abs()).median() < 0.1  # the test can tell
 
 
+@seeded()
 def test_every_reference_row_is_drawn_equally_often():
     method = GradientShap(2000, background=4)
     linear = nn.Linear(6, 3).double().eval()
@@ -114,6 +116,7 @@ def test_captum_is_as_far_away_as_chance_has_it():
     assert ((method(query) - other.detach()).abs() / error).max() < ERRORS
 
 
+@seeded()
 def test_a_linear_model_needs_one_draw():
     linear = nn.Linear(6, 3).double().eval()
     query = ask(linear, data(3, 6).double(), baseline=0.5)

@@ -13,6 +13,7 @@ from assay.core.errors import NotApplicable
 from assay.methods.gradient import Gradient
 from assay.methods.guided_backprop import GuidedBackprop
 from scenes import ask, cnn, data, mlp, randomised
+from streams import seeded
 
 
 def matrix(layer, shape):
@@ -101,6 +102,7 @@ def test_a_model_without_relu_is_refused(activation):
         GuidedBackprop()(ask(mlp(activation=activation), data(2, 6)))
 
 
+@seeded()
 def test_a_relu_out_of_reach_is_refused():
     class Recurrent(nn.Module):
         def __init__(self):

@@ -19,6 +19,7 @@ from assay.methods.iba import Iba
 from oracles.methods.bottlenecks import feature_capacity, half_blind, statistics
 from oracles.methods.cams import enlarged, split
 from scenes import Flat, ask, cnn, data, fitted, mlp, randomised
+from streams import seeded
 
 
 def literal(net, query, name, steps, copies, squared, **options):
@@ -67,6 +68,7 @@ def test_the_defaults_are_the_papers():
     assert_close(Iba("body.1")(fitted(Iba("body.1"), query)), expected, rtol=1e-8, atol=1e-12)
 
 
+@seeded()
 def test_one_output_is_compared_with_itself():
     net = randomised(Flat(cnn().body, nn.Linear(48, 1))).double()
     query = ask(net, data(2, 2, 8, 8).double())
@@ -179,6 +181,7 @@ def test_the_environment_may_choose_the_layer():
     assert not torch.equal(method(fitted(method, query)), expected)
 
 
+@seeded()
 def test_a_layer_of_one_place_is_smoothed_over_nothing():
     body = nn.Sequential(nn.Conv2d(2, 4, 3), nn.ReLU(), nn.AdaptiveAvgPool2d((1, 2)))
     query = ask(randomised(Flat(body, nn.Linear(8, 3))), data(2, 2, 8, 8))

@@ -18,6 +18,7 @@ from assay.methods.input_iba import InputIba
 from oracles.methods.bottlenecks import feature_capacity, half_blind, smoothed, statistics
 from oracles.methods.cams import split
 from scenes import ask, cnn, data, fitted, mlp, rows
+from streams import seeded
 
 SMALL = InputIba(
     "body.1",
@@ -40,6 +41,7 @@ QUICK = InputIba(
 )
 
 
+@seeded()
 def critic_of(query, channels, height, width, hidden):
     """The critic as modules; its weights come from the sample's stream, layer by layer."""
     convolutions = [(channels, 2 * channels, 4, 2), (2 * channels, 4 * channels, 4, 2), (4 * channels, channels, 3, 1)]

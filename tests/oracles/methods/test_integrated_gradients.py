@@ -20,6 +20,7 @@ from assay.environments.color_count import ColorCount
 from assay.methods.exact_integrated_gradients import ExactIntegratedGradients
 from assay.methods.integrated_gradients import IntegratedGradients
 from scenes import TINY, ask, cnn, data, mlp, randomised
+from streams import seeded
 
 CAPTUM = {
     "midpoint": "riemann_middle",
@@ -89,6 +90,7 @@ def test_ig_u_starts_at_one_picture_of_noise(net, x):
 
 
 @pytest.mark.parametrize("rule", [*CAPTUM, "trapezoid"])
+@seeded()
 def test_a_linear_model_is_explained_exactly_by_any_rule(rule):
     model = randomised(nn.Sequential(nn.Linear(6, 3))).double()
     query = ask(model, data(4, 6).double(), baseline=0.2)
@@ -163,6 +165,7 @@ def test_a_sample_converges_alone_as_it_does_among_others():
         assert_close(alone, together[row : row + 1], rtol=1e-5, atol=1e-7)
 
 
+@seeded()
 def test_a_small_gap_alone_is_not_enough():
     """Two late rises of opposite sign: whatever is missed of one is missed of the other, and the sum is right."""
     rises = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 2, bias=False)).double().requires_grad_(False)

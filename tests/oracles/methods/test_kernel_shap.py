@@ -17,8 +17,10 @@ from assay.core.features import Columns
 from assay.core.rng import Stream
 from assay.methods.kernel_shap import KernelShap
 from scenes import TINY, ask, cnn, data, mlp, randomised
+from streams import seeded
 
 
+@seeded()
 def net(count, seed=0):
     return randomised(torch.nn.Sequential(torch.nn.Linear(count, 16), torch.nn.Tanh(), torch.nn.Linear(16, 3)), seed)
 
@@ -78,6 +80,7 @@ def test_all_coalitions_give_captums_exact_values():
     assert_close(KernelShap()(query), expected[:, [0, 1, 4, 5]], rtol=1e-5, atol=1e-5)
 
 
+@seeded()
 def test_all_coalitions_give_what_captums_regression_gives_on_them():
     """Of 4 features, kernel weights are 2 : 1 : 2: coalitions of 1 and 3 twice, those of 2 once, in place of draws."""
 

@@ -27,6 +27,7 @@ from assay.environments.color_count import ColorCount
 from assay.methods import lime_image
 from assay.methods.lime_image import LimeImage
 from scenes import TINY, Flat, ask, data, mlp, randomised, rows
+from streams import seeded
 
 QUARTERS = torch.arange(64).view(8, 8) // 32 * 2 + torch.arange(64).view(8, 8) % 8 // 4
 
@@ -72,6 +73,7 @@ def literal(query, method, labels, fill):
     return torch.from_numpy(np.stack(found))
 
 
+@seeded()
 def net():
     body = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten())
     return randomised(Flat(body, nn.Linear(64, 3))).double()

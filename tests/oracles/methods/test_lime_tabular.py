@@ -18,6 +18,7 @@ from assay.core.setting import Reference
 from assay.methods import lime_tabular
 from assay.methods.lime_tabular import LimeTabular
 from scenes import TINY, ask, cnn, data, fitted, mlp, randomised
+from streams import seeded
 
 
 def uneven(query):
@@ -128,6 +129,7 @@ def test_rows_are_normal_with_the_references_mean_and_deviation():
     assert abs((shape < 1).double().mean() - 0.6827) < 5 * (0.6827 * 0.3173 / 24000) ** 0.5
 
 
+@seeded()
 def test_a_linear_model_gives_its_slopes_times_the_deviations():
     net = randomised(torch.nn.Linear(6, 1)).double()
     method = LimeTabular(samples=2000, alpha=1e-9)

@@ -15,6 +15,7 @@ from assay.methods.input_x_gradient import InputXGradient
 from assay.methods.lrp import Lrp
 from assay.methods.lrp_composite import LrpComposite
 from scenes import ask, cnn, data, mlp, randomised
+from streams import seeded
 
 LAYERS = (nn.Linear, nn.Conv2d)
 
@@ -124,6 +125,7 @@ def test_nn_flatten_is_no_obstacle():
 class Added(nn.Module):
     """A layer of ones that reads the sum of two halves of the input."""
 
+    @seeded()
     def __init__(self) -> None:
         super().__init__()
         self.ones = nn.Linear(3, 1, bias=False)
@@ -141,6 +143,7 @@ def test_the_summands_of_a_layer_of_ones_get_what_they_are(method, dtype, off):
     assert_close(method(query)[0], torch.tensor([1.0, 2, 3, 3, 6, 9], dtype=dtype), rtol=off, atol=0)
 
 
+@seeded()
 def test_a_sum_of_two_paths_shares_relevance_by_contribution():
     class Skip(nn.Module):
         def __init__(self):

@@ -22,6 +22,7 @@ from assay.kit.backward.lrp_module import LrpModule
 from assay.kit.backward.lrp_rules import Epsilon, Gamma
 from assay.methods.lrp_composite import LrpComposite
 from scenes import Flat, ask, cnn, data, mlp, randomised
+from streams import seeded
 
 EPSILON, GAMMA, LOW, HIGH = 0.05, 0.25, -5.0, 6.0
 COMPOSITES = {
@@ -161,6 +162,7 @@ def test_in_dense_networks_only_the_first_layer_has_another_rule(name):
     assert_close(method(name)(query), expected(query, name, list(net)), rtol=1e-9, atol=1e-11)
 
 
+@seeded()
 def small(*middle):
     """2 x 6 x 6 -> 3 classes, with layers in the middle of 4 channels."""
     body = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), *middle, nn.Conv2d(4, 2, 3), nn.ReLU())
@@ -192,6 +194,7 @@ def test_a_merged_normalisation_is_a_convolution_with_other_weights():
         assert_close(method(name)(ask(net, x)), method(name)(ask(plain, x)), rtol=1e-9, atol=1e-11)
 
 
+@seeded()
 def test_a_sum_of_two_paths_shares_relevance_in_proportion_to_its_summands():
     class Skip(nn.Module):
         def __init__(self):

@@ -11,6 +11,7 @@ from assay.core.errors import NotApplicable, SpecError
 from assay.core.features import Columns, Tokens
 from assay.methods.occlusion import Occlusion
 from scenes import TINY, Flat, ask, cnn, data, mlp, randomised
+from streams import seeded
 
 
 def literal(query, window, stride):
@@ -42,6 +43,7 @@ def test_the_map_is_the_literal_sweep(window, stride):
 
 @pytest.mark.parametrize("window, stride", [(5, 3), (3, 2), (8, 8)])
 @pytest.mark.parametrize("height, width", [(8, 8), (9, 12)])
+@seeded()
 def test_the_map_is_captums(window, stride, height, width):
     body = torch.nn.Sequential(torch.nn.Conv2d(2, 3, 3), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(2))
     net = randomised(Flat(body, torch.nn.Linear(12, 3)))

@@ -19,6 +19,7 @@ from assay.core.setting import Samples
 from assay.methods.rise import Rise
 from assay.study.file import read
 from scenes import TINY, Flat, ask, cnn, data, mlp, randomised
+from streams import seeded
 
 
 def masks_drawn(query, method, height, width):
@@ -50,6 +51,7 @@ def literal(query, method):
     return result / (method.masks * method.keep)
 
 
+@seeded()
 def net():
     body = nn.Sequential(nn.Conv2d(2, 3, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(2))
     return randomised(Flat(body, nn.Linear(12, 3))).double()
@@ -76,6 +78,7 @@ def test_rise_u_fades_into_one_picture_of_noise():
     assert_close(Rise(masks=12)(query), literal(query, Rise(masks=12)), rtol=1e-9, atol=1e-12)
 
 
+@seeded()
 def test_masks_are_on_average_what_is_kept():
     """A model that always says 1 gives the mean mask over keep, which is 1: to 5 standard errors of a single cell."""
     constant = Flat(nn.Identity(), nn.Linear(2 * 16 * 16, 1)).double().requires_grad_(False)
@@ -91,6 +94,7 @@ def test_what_is_kept_everywhere_is_the_score():
     assert_close(found, query.score(query.x)[:, None, None].expand(3, 8, 8), rtol=1e-9, atol=1e-12)
 
 
+@seeded()
 def test_it_finds_the_pixel_that_matters():
     model = Flat(nn.Identity(), nn.Linear(2 * 16 * 16, 1, bias=False)).requires_grad_(False)
     model.head.weight.zero_()

@@ -15,6 +15,7 @@ from assay.core.errors import NotApplicable
 from assay.methods.score_cam import ScoreCam
 from oracles.methods.cams import LAYERS, enlarged, pooled, split, weighted
 from scenes import TINY, Flat, ask, cnn, data, mlp, randomised
+from streams import seeded
 
 
 def literal(net, query, name, row, softmax):
@@ -96,6 +97,7 @@ def test_masks_fill_calls_of_any_size():
         assert_close(ScoreCam("body.1")(replace(query, machine=machine)), expected, rtol=1e-12, atol=1e-12)
 
 
+@seeded()
 def test_no_gradients_are_needed():
     class Steps(nn.Module):
         def forward(self, x):

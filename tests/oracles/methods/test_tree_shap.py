@@ -125,7 +125,7 @@ def test_one_tree_and_boosted_regression_are_read_in_the_same_way():
     tree = DecisionTreeClassifier(max_depth=5, random_state=0)
     query = asked(tree)
     assert_close(TreeShap()(query), path_dependent([tree.tree_], query, 1), rtol=1e-9, atol=1e-12)
-    boosted = GradientBoostingRegressor(n_estimators=5, learning_rate=0.3)
+    boosted = GradientBoostingRegressor(n_estimators=5, learning_rate=0.3, random_state=0)
     query = asked(boosted, ROWS[:, 0] * ROWS[:, 1])
     trees = [member.tree_ for member in boosted.estimators_[:, 0]]
     assert_close(TreeShap()(query), path_dependent(trees, query, 0.3), rtol=1e-9, atol=1e-12)
@@ -136,8 +136,8 @@ def test_one_tree_and_boosted_regression_are_read_in_the_same_way():
     [
         (RandomForestClassifier(4, max_depth=4, random_state=0), LABELS, interventional),
         (ExtraTreesRegressor(4, random_state=0), ROWS[:, 0] * ROWS[:, 1], interventional),
-        (GradientBoostingClassifier(n_estimators=5), LABELS > 0, scaled),
-        (HistGradientBoostingClassifier(max_iter=5), LABELS > 0, scaled),
+        (GradientBoostingClassifier(n_estimators=5, random_state=0), LABELS > 0, scaled),
+        (HistGradientBoostingClassifier(max_iter=5, random_state=0), LABELS > 0, scaled),
     ],
 )
 def test_with_a_background_values_are_those_of_the_model_with_replaced_features(estimator, labels, literal):
@@ -152,7 +152,7 @@ def test_with_a_background_values_are_those_of_the_model_with_replaced_features(
 
 @pytest.mark.parametrize("labels, factor", [(LABELS, 1.0), (LABELS > 0, 0.5)])
 def test_scores_of_boosted_classifiers_are_explained_for_every_class(labels, factor):
-    boosted = GradientBoostingClassifier(n_estimators=5, learning_rate=0.3, init="zero")
+    boosted = GradientBoostingClassifier(n_estimators=5, learning_rate=0.3, init="zero", random_state=0)
     query = asked(boosted, labels, scores=True)
     found = TreeShap()(query)
     for row, target in enumerate(query.target.tolist()):
@@ -167,7 +167,7 @@ def test_scores_of_boosted_classifiers_are_explained_for_every_class(labels, fac
 
 def test_scores_that_do_not_start_at_0_are_left_to_shap():
     with pytest.raises(NotApplicable, match="only supported for binary"):
-        TreeShap()(asked(GradientBoostingClassifier(n_estimators=2), scores=True))
+        TreeShap()(asked(GradientBoostingClassifier(n_estimators=2, random_state=0), scores=True))
 
 
 def test_columns_are_labels_also_where_a_label_was_never_seen():
@@ -177,7 +177,7 @@ def test_columns_are_labels_also_where_a_label_was_never_seen():
     assert torch.equal(found[1], torch.zeros(COUNT, dtype=torch.float64))
     trees = [member.tree_ for member in forest.estimators_]
     assert_close(found[[0, 2]], path_dependent(trees, query, 1 / 3)[[0, 2]], rtol=1e-9, atol=1e-12)
-    constant = asked(RandomForestClassifier(2), 0 * LABELS, classes=3)
+    constant = asked(RandomForestClassifier(2, random_state=0), 0 * LABELS, classes=3)
     assert torch.equal(TreeShap()(constant), torch.zeros(3, COUNT, dtype=torch.float64))
 
 
@@ -185,13 +185,13 @@ def test_where_it_does_not_apply():
     with pytest.raises(NotApplicable, match="needs trees in scikit-learn's manner"):
         TreeShap()(ask(mlp(), data(2, 6)))
     with pytest.raises(NotApplicable, match="of AdaBoostClassifier it says: Model type not yet supported"):
-        TreeShap()(asked(AdaBoostClassifier(n_estimators=2)))
+        TreeShap()(asked(AdaBoostClassifier(n_estimators=2, random_state=0)))
     with pytest.raises(NotApplicable, match="add up to something else, such as log-odds"):
-        TreeShap()(asked(GradientBoostingClassifier(n_estimators=2), LABELS > 0))
+        TreeShap()(asked(GradientBoostingClassifier(n_estimators=2, random_state=0), LABELS > 0))
     with pytest.raises(NotApplicable, match="only supported for binary"):
-        TreeShap()(asked(GradientBoostingClassifier(n_estimators=2)))
+        TreeShap()(asked(GradientBoostingClassifier(n_estimators=2, random_state=0)))
     with pytest.raises(NotApplicable, match="needs 201 reference rows, and there are 200"):
-        fitted(TreeShap(201), asked(DecisionTreeClassifier()))
+        fitted(TreeShap(201), asked(DecisionTreeClassifier(random_state=0)))
     with pytest.raises(SpecError, match="background counts rows"):
         TreeShap(-1)
     assert not hasattr(TreeShap(), "fit")
@@ -203,7 +203,7 @@ def test_a_missing_package_is_said_to_be_an_extra(monkeypatch):
 
     monkeypatch.setattr(tree_shap, "import_module", missing)
     with pytest.raises(AssayError, match=r"needs shap: pip install 'assay-xai\[trees\]'"):
-        TreeShap()(asked(DecisionTreeClassifier()))
+        TreeShap()(asked(DecisionTreeClassifier(random_state=0)))
 
 
 def test_the_import_leaves_pythons_random_numbers_and_warns_nobody(monkeypatch, recwarn):

@@ -13,6 +13,7 @@ from assay.methods.grad_cam import GradCam
 from assay.methods.x_grad_cam import XGradCam
 from oracles.methods.cams import LAYERS, at, enlarged, pooled, weighted
 from scenes import Flat, ask, cnn, data, mlp, randomised
+from streams import seeded
 
 
 def literal(maps, slopes):
@@ -57,6 +58,7 @@ def test_elsewhere_it_is_not_grad_cam():
     assert (XGradCam("body.1")(query) - GradCam("body.1")(query)).abs().max() > 1e-2
 
 
+@seeded()
 def test_without_biases_the_map_of_the_images_size_sums_to_the_score():
     body = nn.Sequential(nn.Conv2d(2, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 3, 3, stride=2, bias=False), nn.ReLU())
     head = nn.Sequential(nn.Linear(27, 5, bias=False), nn.ReLU(), nn.Linear(5, 3, bias=False))

@@ -32,6 +32,7 @@ from oracles.metrics.scenes import (
     table_scene,
     take,
 )
+from streams import seeded
 
 Make = Callable[..., Any]
 CANVAS = {"zero": 0.0, "true": 0.25, 0.7: 0.7}  # what the scenes hold
@@ -332,6 +333,7 @@ def check_parameter_randomisation(make: Make) -> None:
     refuses(NotApplicable, "given as numbers", lambda: make()(Trial(image_scene(2), numbers(74, 2, 6, 6))))
 
 
+@seeded()
 def deep() -> nn.Module:
     """Five layers with parameters, one of them a normalisation that has seen data."""
     model = nn.Sequential(
@@ -396,6 +398,7 @@ def _same_numbers(model: nn.Module, method: Method) -> None:
             assert all(torch.equal(old[key], new[key]) for key in old if key.startswith(f"{name}."))
 
 
+@seeded()
 def _check_new_weights(make: Make) -> None:
     """Uniform within 1 / sqrt(inputs), normalisations 1 and 0; the same every time, others for another seed."""
     method = Method(products)

@@ -34,6 +34,7 @@ from oracles.metrics.scenes import (
     table_scene,
     take,
 )
+from streams import seeded
 
 Make = Callable[..., Any]
 
@@ -271,6 +272,7 @@ def _check_pairs(make: Make) -> None:
 # Linearity
 
 
+@seeded()
 def check_axiom_linearity(make: Make) -> None:
     where = replace(table_scene(4, features=PLAIN), question=LOGIT)
     where = replace(where, setting=replace(where.setting, question=LOGIT))
@@ -285,6 +287,7 @@ def check_axiom_linearity(make: Make) -> None:
     _check_silence(make, where)
 
 
+@seeded()
 def _check_sums(make: Make, where: Scene, model: nn.Module, folded: bool) -> None:
     where = replace(where, setting=replace(where.setting, model=model, forward=model.forward))
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
@@ -319,6 +322,7 @@ def _of_the_sum(rule: Callable[..., Tensor], where: Scene, weights: tuple[float,
     return rule(where.samples.x, where.target, replace(where.setting, model=Lambda(summed)))
 
 
+@seeded()
 def _check_probabilities(make: Make) -> None:
     """Probabilities are summed behind the softmax; hints to layers follow them."""
     where = asked(table_scene(4, features=PLAIN))
@@ -340,6 +344,7 @@ def _check_probabilities(make: Make) -> None:
     assert (again["value"] < 1e-9).all()
 
 
+@seeded()
 def _check_what_is_no_sum(make: Make) -> None:
     x, method = numbers(97, 3, 7), Method(products)
     for question in ({"temperature": 2.0}, {"readout": "margin"}):

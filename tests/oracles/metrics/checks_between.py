@@ -17,6 +17,7 @@ from assay.core.trial import Scene, Trial
 from oracles.metrics import literal_between as literal
 from oracles.metrics.refusals import refuses
 from oracles.metrics.scenes import PIXELS, VALUE, Lambda, image_scene, network, numbers, scene, take
+from streams import seeded
 
 Make = Callable[..., Any]
 
@@ -156,6 +157,7 @@ def _check_the_sibling_s_own_hints(make: Make) -> None:
     assert seen == [{"grad_cam": "2"}, {"grad_cam": "1"}]
 
 
+@seeded()
 def check_top_images(make: Make) -> None:
     _check_activations(make)
     _check_sharing(make)

@@ -15,6 +15,7 @@ from assay.core.question import Question
 from assay.core.rng import Stream
 from assay.core.setting import Reference, Samples, Setting, Truth
 from assay.core.trial import Scene, Trial
+from streams import seeded
 
 PIXELS = Pixels(2, 6, 6)
 PLAIN = Columns.plain(7)
@@ -40,6 +41,7 @@ def numbers(seed: int, *shape: int) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
+@seeded()
 def network(seed: int = 0, classes: int = 3) -> nn.Module:
     """A convolution, a ReLU and a linear layer, in float64."""
     layers = nn.Sequential(nn.Conv2d(2, 3, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(108, classes)).double()
@@ -48,6 +50,7 @@ def network(seed: int = 0, classes: int = 3) -> nn.Module:
     return layers
 
 
+@seeded()
 def perceptron(entries: int, seed: int = 0, classes: int = 3) -> nn.Module:
     layers = nn.Sequential(nn.Linear(entries, 5), nn.ReLU(), nn.Linear(5, classes)).double()
     for index, parameter in enumerate(layers.parameters()):

@@ -13,11 +13,13 @@ from assay.core.features import Pixels
 from assay.core.trial import Trial
 from assay.metrics.road import Road
 from oracles.metrics.scenes import numbers, scene
+from streams import seeded
 
 SIDE, COUNT = 16, 4
 RATIOS = tuple(k / 8 for k in range(1, 8))
 
 
+@seeded()
 def network() -> nn.Module:
     layers = nn.Sequential(nn.Conv2d(2, 3, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(3 * SIDE**2, 3)).double()
     for index, parameter in enumerate(layers.parameters()):

@@ -98,6 +98,7 @@ def test_a_vandal_that_was_made_by_hand_is_no_exception(how):
     assert all(same(artifact, realised(artifact), crowd) for artifact in spoilt)
 
 
+@pytest.mark.draws("a vandal switches the dropout of a model on")
 def test_the_vandals_do_spoil_what_they_get():
     """Without this the tests above would prove nothing."""
     setting = spoilers.Glasshouse().setting(0, {})

@@ -9,6 +9,7 @@ from assay.catalogue.build import build
 from assay.catalogue.registry import card, identity, resolve
 from assay.core.errors import SpecError
 from assay.core.spec import Spec
+from streams import seeded
 
 
 def full(text, kind="methods"):
@@ -175,6 +176,7 @@ def test_a_text_that_names_code_is_known_by_the_code(modules):
     assert identity("metrics", full(told, "metrics")) != before
 
 
+@pytest.mark.draws("somebody else's module makes a layer as it is imported, another one in every process")
 def test_a_model_made_at_import_is_known_by_its_numbers(modules):
     import torch
 
@@ -240,6 +242,7 @@ def test_numbers_of_every_format_count():
     assert fingerprint(torch.nn.Linear) == fingerprint(print) == ""
 
 
+@seeded()
 def test_attributes_of_a_model_in_memory_count():
     from types import SimpleNamespace
 

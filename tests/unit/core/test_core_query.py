@@ -16,6 +16,7 @@ from assay.core.machine import Machine
 from assay.train.networks import initialise
 from assay.train.resnet import resnet
 from scenes import ask, cnn, data, mlp
+from streams import seeded
 
 STARVED = Machine(memory=1)  # one row per call
 
@@ -263,11 +264,12 @@ def trained(network):
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("kind", ["forward", "gradient"])
 @pytest.mark.parametrize("channels", ["first", "last"])
+@seeded()
 def test_without_gaps_a_footprint_is_what_the_profiler_finds(name, channels, kind, monkeypatch):
     monkeypatch.setattr("assay.core.footprint.GAPS", 1)
     make, entries = NETWORKS[name]
     model = make().eval().requires_grad_(False)
-    rows = torch.rand(64, *entries).to(next(model.parameters()).dtype)
+    rows = data(64, *entries).to(next(model.parameters()).dtype)
     if channels == "last" and rows.dim() == 4:
         rows = rows.contiguous(memory_format=torch.channels_last)
 
@@ -300,7 +302,7 @@ def peak(run):
 
 def test_a_call_that_fills_the_budget_holds_no_more_than_it():
     model, budget = trained(resnet(8, 10)).eval().requires_grad_(False), 2**25
-    rows = torch.rand(Machine(memory=budget).rows(footprint(model, torch.zeros(1, 3, 32, 32)).forward), 3, 32, 32)
+    rows = data(Machine(memory=budget).rows(footprint(model, torch.zeros(1, 3, 32, 32)).forward), 3, 32, 32)
     with torch.no_grad():
         assert budget / 2 < peak(lambda: model(rows.clone())) < budget / 1.4
 
@@ -312,6 +314,7 @@ def test_a_footprint_leaves_no_hooks_and_no_gradients():
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
+@seeded()
 def test_a_footprint_of_a_model_that_raises_leaves_no_hooks_either():
     model = nn.Sequential(nn.Linear(4, 4), nn.Linear(3, 3))
     with pytest.raises(RuntimeError):
@@ -321,6 +324,7 @@ def test_a_footprint_of_a_model_that_raises_leaves_no_hooks_either():
         footprint(model, torch.zeros(1, 4))  # and is not remembered
 
 
+@seeded()
 def test_a_footprint_keeps_no_model_alive():
     model = nn.Linear(2, 2)
     known = weakref.ref(model)

@@ -9,6 +9,7 @@ from torch import nn
 from assay.core.errors import NotApplicable
 from assay.core.question import Question
 from assay.core.readout import Margin, explained_module, readout
+from streams import seeded
 
 LOGITS = torch.tensor([[1.0, -2.0, 0.5], [3.0, 3.0, -7.0], [1000.0, 0.0, -1000.0]], dtype=torch.float64)
 
@@ -72,12 +73,14 @@ def test_a_model_that_answers_with_a_value_is_asked_for_nothing_else(name):
         readout(Question(name), "value")
 
 
+@seeded()
 def test_the_softmax_is_a_module_that_rewriting_methods_can_see():
     kinds = {type(module) for module in explained_module(nn.Linear(2, 2), Question("probability", 2.0)).modules()}
     assert nn.Softmax in kinds
     assert "Temperature" in {kind.__name__ for kind in kinds}
 
 
+@seeded()
 def test_the_model_is_shared_and_not_copied():
     model = nn.Linear(2, 2)
     assert explained_module(model, Question("logit")).model is model
@@ -89,12 +92,14 @@ def test_a_temperature_that_cannot_be_applied_is_not_ignored():
 
 
 @pytest.mark.parametrize("question", [Question("logit"), Question("probability", 2.0), Question("margin")], ids=str)
+@seeded()
 def test_everything_around_the_model_is_in_evaluation_mode_and_the_model_as_it_was(question):
     whole = explained_module(nn.Linear(2, 2).eval(), question)
     assert not [name for name, module in whole.named_modules() if module.training]
     assert explained_module(nn.Linear(2, 2), question).model.training
 
 
+@seeded()
 def test_a_model_without_gradients_answers_and_says_so_to_whoever_asks_for_one():
     blind = explained_module(nn.Linear(2, 2).requires_grad_(False), Question("logit"), differentiable=False)
     x = torch.ones(1, 2, requires_grad=True)

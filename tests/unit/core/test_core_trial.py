@@ -14,6 +14,7 @@ from assay.core.rng import Stream
 from assay.core.setting import Reference, Samples, Setting, Truth
 from assay.core.trial import Scene, Trial, baseline_for, check_attribution, per_feature, targets_for
 from scenes import ask, data, randomised
+from streams import seeded
 
 ALL = [Pixels(3, 2, 4), Columns((0, 1, 1, 2, 0)), Columns.plain(4), Tokens(3, 2), Pixels(1, 2, 2)]
 
@@ -88,6 +89,7 @@ def test_complex_numbers_are_no_attribution():
 # Baselines.
 
 
+@seeded()
 def setting(background=None, reference=None, outputs=3):
     return Setting(
         randomised(nn.Linear(4, outputs)),
@@ -140,6 +142,7 @@ def test_an_unknown_baseline_is_an_error_that_lists_the_known():
 
 
 @pytest.mark.parametrize("machine", [Machine(), Machine(memory=1)])
+@seeded()
 def test_the_target_is_the_label_or_the_largest_output(machine):
     model, x = randomised(nn.Linear(6, 3)), data(6, 6)
     place = ask(model, x).setting

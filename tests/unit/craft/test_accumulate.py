@@ -12,6 +12,7 @@ from assay.core.errors import SpecError
 from assay.core.rng import generator
 from assay.craft.accumulate import first_shares, multi_color, redundant_weights, shares, single_color
 from assay.craft.tiling import Side
+from streams import seeded
 
 BOTH = pytest.mark.parametrize("uniform", [True, False])
 NONE = torch.zeros(4, 0, 3, 3)
@@ -146,6 +147,7 @@ def test_redundant_weights_fill_their_range_on_the_grid() -> None:
     assert not torch.equal(drawn, redundant_weights(4, 50, 1.0, 1))
 
 
+@seeded()
 def test_the_torch_scale_is_the_default_range_of_a_convolution() -> None:
     bound = nn.Conv2d(6, 4, 3).weight.abs().max().item()
     drawn = redundant_weights(4, 2, "torch", 0)

@@ -9,6 +9,7 @@ from torch import nn
 from assay.craft.audit import Row, audit
 from assay.craft.colors import Color
 from assay.craft.networks import color_count, pixel_modulo
+from streams import seeded
 
 COLORS: list[Color] = [(255, 255, 255), (255, 127, 0), (0, 127, 255), (0, 255, 0)]
 
@@ -33,12 +34,14 @@ def test_the_papers_color_network_has_15_layers_and_4323_parameters() -> None:
     assert rows["head"].parameters == 20
 
 
+@seeded()
 def test_rows_come_in_call_order_and_no_hook_stays() -> None:
     network = nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 1))
     assert [row.name for row in audit(network, (3,)).rows] == ["0", "1", "2"]
     assert not any(module._forward_hooks for module in network.modules())
 
 
+@seeded()
 def test_hooks_are_removed_when_the_input_does_not_fit() -> None:
     network = nn.Sequential(nn.Linear(3, 2))
     with pytest.raises(RuntimeError):

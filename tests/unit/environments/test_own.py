@@ -116,6 +116,7 @@ def test_a_module_below_that_is_loaded_again_makes_another_model(mine) -> None:
     assert float(own.setting(0, {}).model.weight[0, 0]) == 30
 
 
+@pytest.mark.draws("somebody else's module makes a layer as it is imported")
 def test_a_model_in_a_module_stays_as_it_is(mine, tmp_path) -> None:
     save_file({"weight": torch.full((2, 3), 5.0), "bias": torch.zeros(2)}, tmp_path / "w.safetensors")
     own = mine("mine_instance", "net = nn.Linear(3, 2).double().train()", weights=str(tmp_path / "w.safetensors"))

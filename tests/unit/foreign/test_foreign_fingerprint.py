@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from assay.foreign.fingerprint import fingerprint
+from streams import seeded
 
 MADE = """
 import torch
@@ -49,6 +50,7 @@ ODD = {
 
 @pytest.mark.parametrize("make", ODD.values(), ids=ODD)
 @pytest.mark.filterwarnings("ignore::UserWarning")
+@seeded()
 def test_whatever_a_model_holds_is_no_trouble(make):
     model = nn.Linear(2, 2)
     model.odd = make()
@@ -59,6 +61,7 @@ def test_whatever_a_model_holds_is_no_trouble(make):
         assert fingerprint(held) == fingerprint(held)
 
 
+@seeded()
 def test_numbers_that_are_none_are_equal_to_themselves():
     model = nn.Linear(2, 2)
     model.register_buffer("odd", torch.tensor([float("nan"), float("inf"), -float("inf")]))
@@ -74,6 +77,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@seeded()
 def test_a_change_is_noticed(change):
     model = nn.Sequential(nn.Linear(3, 2), nn.LeakyReLU()).eval()
     model[0].weight.data = torch.tensor([[1.0, 2, 4], [4, 2, 1]])

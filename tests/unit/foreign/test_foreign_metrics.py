@@ -21,6 +21,7 @@ from assay.core.spec import Spec
 from assay.core.trial import Scene, Trial
 from assay.foreign.metrics import MetricInputs, as_numbers, foreign_metric, roles
 from assay.study.file import read
+from streams import seeded
 
 
 class Which(enum.Enum):
@@ -150,6 +151,7 @@ def test_what_is_no_number_is_said(result):
         as_numbers(result)
 
 
+@seeded()
 def trial() -> Trial:
     setting = Setting(nn.Linear(2, 2).eval(), Columns.plain(2), "table", Question("logit", 1.0, "zero", "label"))
     samples = Samples(X, torch.tensor([0, 1]), None, (0, 1))

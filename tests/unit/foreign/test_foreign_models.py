@@ -1,5 +1,7 @@
 """What is asked of a model and of rows before anything is computed."""
 
+from itertools import count
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from torch import nn
 from assay.core.errors import SpecError
 from assay.foreign.inputs import as_classes, as_rows, checked_baseline
 from assay.foreign.models import check_equal_models, count_outputs, frozen_copy
+from streams import seeded
 
 
 def rows(count=12):
@@ -34,7 +37,6 @@ class Says(nn.Module):
         (lambda x: x.squeeze(0), r"batch of 1 with \(4,\)"),
         (lambda x: x.argmax(dim=1, keepdim=True), "answers with int64"),
         (lambda x: x.where(x < 1, torch.nan), "NaN for"),
-        (lambda x: x + torch.rand(()), "asked again"),
         (lambda x: x + 1e-3 * x.roll(1, dims=0), "mixes the rows"),
         (lambda x: x / x.amax(), "mixes the rows"),
         (lambda x: x.softmax(dim=1), "outputs='probabilities'"),
@@ -43,6 +45,12 @@ class Says(nn.Module):
 def test_answers_that_are_of_no_use_are_told(answer, words):
     with pytest.raises(SpecError, match=words):
         count_outputs(Says(answer), rows(), "logits")
+
+
+def test_a_model_that_answers_otherwise_when_it_is_asked_again_is_told():
+    answers = count()
+    with pytest.raises(SpecError, match="asked again"):
+        count_outputs(Says(lambda x: x + next(answers)), rows(), "logits")
 
 
 @pytest.mark.parametrize(
@@ -83,6 +91,7 @@ def test_the_rows_themselves_are_never_handed_out():
     assert torch.equal(x, before)
 
 
+@seeded()
 def test_a_frozen_copy_leaves_the_model_alone_and_has_no_needless_hook():
     model = nn.Linear(4, 2).train()
     copy = frozen_copy(model, rows())
@@ -93,6 +102,7 @@ def test_a_frozen_copy_leaves_the_model_alone_and_has_no_needless_hook():
     assert model.weight.requires_grad
 
 
+@seeded()
 def test_twins_differ_in_weights_or_in_what_no_weights_hold():
     class Plain(nn.Module):
         def __init__(self, factor):

@@ -11,6 +11,7 @@ from torch.testing import assert_close
 from assay.core.errors import NotApplicable
 from assay.kit.attention import attention, attention_and_gradients
 from scenes import data, randomised
+from streams import seeded
 
 S, WIDTH, HEADS = 5, 8, 2
 CAUSAL = torch.ones(S, S, dtype=torch.bool).tril()
@@ -26,6 +27,7 @@ MASKS = {
 class Fused(nn.Module):
     """Heads of attention over (N, S, width), for scaled_dot_product_attention with some options."""
 
+    @seeded()
     def __init__(self, flat=False, **options):
         super().__init__()
         self.flat, self.options = flat, options
@@ -50,12 +52,14 @@ class Stock(nn.Module):
         return self.layers(x if self.first else x.transpose(0, 1)).transpose(0, 0 if self.first else 1).flatten(1)
 
 
+@seeded()
 def encoder(first, **options):
     layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 16, batch_first=first, **options)
     return Stock(nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), first)
 
 
 class MultiHead(nn.Module):
+    @seeded()
     def __init__(self, first=True, mask=None, padding=None, **options):
         super().__init__()
         self.heads = nn.MultiheadAttention(WIDTH, HEADS, batch_first=first, **options)
@@ -173,6 +177,7 @@ def test_other_attention_is_refused(net, reason):
 
 def test_other_softmaxes_are_not_attention():
     class Gated(nn.Module):
+        @seeded()
         def __init__(self):
             super().__init__()
             self.inner, self.gate = Fused(), nn.Linear(WIDTH, 3)

@@ -15,6 +15,7 @@ from torch.testing import assert_close
 from assay.core.rng import Draws
 from assay.kit.bottleneck import Adam, Bottleneck, RmsProp, divergence, smoothing_matrix
 from assay.kit.critic import Critic
+from streams import seeded
 
 
 def drawn(*shape, seed=0, dtype=torch.float64):
@@ -133,6 +134,7 @@ def test_optimisers_are_pytorchs(ours, theirs):
     assert_close(mine, parameter.detach(), rtol=1e-12, atol=1e-12)
 
 
+@seeded()
 def twin(critic, channels, features, hidden):
     """The critic as PyTorch's modules, with its weights."""
     convolutions = [(channels, 2 * channels, 4, 2), (2 * channels, 4 * channels, 4, 2), (4 * channels, channels, 3, 1)]

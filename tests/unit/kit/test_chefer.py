@@ -11,6 +11,7 @@ from torch.testing import assert_close
 from assay.core.errors import NotApplicable
 from assay.kit.backward.chefer import RelevanceScope, attention_relevance
 from scenes import data, randomised
+from streams import seeded
 
 S, WIDTH, HEADS = 4, 6, 2
 MIX = torch.randn(WIDTH, WIDTH, generator=torch.Generator().manual_seed(3)).double()
@@ -111,6 +112,7 @@ def test_a_factor_of_zero_hands_nothing_on():
 
 
 @pytest.mark.parametrize("learned", [True, False])
+@seeded()
 def test_weights_that_could_learn_are_constants_all_the_same(learned):
     layers = randomised(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.LayerNorm(WIDTH))).double().requires_grad_(learned)
     x, target = data(3, S, WIDTH).double(), torch.tensor([0, 1, 2])
@@ -180,6 +182,7 @@ def test_sums_that_mix_samples_are_refused():
 
 
 class Encoder(nn.Module):
+    @seeded()
     def __init__(self, first, norm_first):
         super().__init__()
         self.first = first

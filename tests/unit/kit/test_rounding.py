@@ -4,6 +4,7 @@ import torch
 
 import assay
 from assay.kit.rounding import answer_rounding
+from streams import seeded
 
 
 def test_a_unit_of_half_precision_is_large_enough():
@@ -12,6 +13,7 @@ def test_a_unit_of_half_precision_is_large_enough():
     assert answer_rounding(torch.bfloat16) == 2**-7
 
 
+@seeded()
 def test_half_precision_keeps_the_drops_that_it_shows():
     stream = torch.Generator().manual_seed(0)
     model = torch.nn.Linear(12, 3)

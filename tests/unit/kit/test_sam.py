@@ -17,6 +17,7 @@ from assay.core.machine import Machine
 from assay.kit.sam import bounding_boxes, load_sam, model_input, paint_masks, sam_segments, without_overlaps
 from assay.methods.lime_image import LimeImage
 from scenes import Flat, ask, randomised, rows
+from streams import seeded
 
 SIZE, WIDTH = 64, 32  # of the model's input, of its embeddings
 CPU = torch.device("cpu")
@@ -167,6 +168,7 @@ def test_pictures_do_not_depend_on_each_other_nor_on_memory(model):
     assert torch.equal(label_maps[1:2], tiny)
 
 
+@seeded()
 def test_lime_speaks_of_these_segments(weights, model):
     method = LimeImage("sam", samples=12, sam=str(weights), points=3, **ANY)
     net = randomised(Flat(torch.nn.AvgPool2d(4), torch.nn.Linear(3 * 64, 2)))

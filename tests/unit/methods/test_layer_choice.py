@@ -28,6 +28,7 @@ from assay.methods.x_grad_cam import XGradCam
 from assay.train.networks import initialise
 from assay.train.resnet import Block, resnet, resnet18, resnet_wide_stem
 from scenes import Flat, ask, cnn, data, fitted, randomised
+from streams import seeded
 
 # Side and uniform -> for grad_cam and for iba, the index in accumulator.layers and the shape of what it returns.
 OF_COLOURS = {
@@ -139,6 +140,7 @@ def test_on_a_residual_network_it_is_the_last_block_after_its_sum_and_relu(netwo
 class Residual(nn.Module):
     """A block in another hand: its sum and its ReLU are made in place, by functions or by one module used twice."""
 
+    @seeded()
     def __init__(self, way: str) -> None:
         super().__init__()
         self.one, self.two = nn.Conv2d(3, 3, 3, padding=1), nn.Conv2d(3, 3, 3, padding=1)
@@ -154,6 +156,7 @@ class Residual(nn.Module):
 
 @pytest.mark.parametrize("way", ["function", "in place", "module in place"])
 @pytest.mark.parametrize("again", [False, True])
+@seeded()
 def test_it_does_not_matter_how_a_block_is_written(way, again):
     blocks = nn.Sequential(Residual(way), Residual(way))
     ends = [nn.Flatten(), nn.Linear(192, 8), blocks[1].relu if again else nn.Tanh(), nn.Linear(8, 3)]
@@ -168,6 +171,7 @@ def test_it_does_not_matter_how_a_block_is_written(way, again):
     assert torch.isfinite(GradCam()(ask(model, x))).all()
 
 
+@seeded()
 def test_of_several_modules_that_return_the_same_map_the_innermost_is_named():
     model = randomised(
         Flat(nn.Sequential(nn.Sequential(nn.Conv2d(2, 3, 3), nn.ReLU()), nn.Dropout()), nn.Linear(108, 3))
@@ -175,6 +179,7 @@ def test_of_several_modules_that_return_the_same_map_the_innermost_is_named():
     assert noted(GradCam(), ask(model, data(2, 2, 8, 8))) == ["body.0.1"]
 
 
+@seeded()
 def test_a_pooled_map_counts_only_where_there_is_no_other():
     pooled = randomised(Flat(nn.Sequential(nn.Conv2d(2, 3, 3), nn.ReLU(), nn.MaxPool2d(2)), nn.Linear(27, 3)))
     assert noted(GradCam(), ask(pooled, data(2, 2, 8, 8))) == ["body.1"]
@@ -182,6 +187,7 @@ def test_a_pooled_map_counts_only_where_there_is_no_other():
     assert noted(GradCam(), ask(alone, data(2, 2, 8, 8))) == ["body.1"]
 
 
+@seeded()
 def test_neither_the_model_itself_nor_its_input_is_a_layer():
     for model in (nn.Sequential(nn.Dropout(), nn.Flatten(), nn.Linear(128, 3)), nn.Sequential(nn.Flatten(), nn.Tanh())):
         with pytest.raises(NotApplicable, match="needs a convolutional layer"):

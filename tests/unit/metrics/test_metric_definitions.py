@@ -31,6 +31,7 @@ from oracles.metrics.scenes import (
     scene,
     truth_scene,
 )
+from streams import seeded
 
 SOFT = [Precision, Recall, F1]
 SIGNS = ["overall", "positive", "negative"]
@@ -122,6 +123,7 @@ def test_probabilities_need_a_classifier(metric: Deletion) -> None:
     assert metric(Trial(where, numbers(1, 2, 7)))["defined"].all()
 
 
+@seeded()
 def test_what_a_metric_reads_by_default_is_what_methods_explain_by_default() -> None:
     """On one linear layer the exact attribution of the logit is perfect, as the environment asks about it."""
     model = nn.Linear(7, 3).double()

@@ -32,6 +32,7 @@ from assay.metrics.max_sensitivity import MaxSensitivity
 from oracles.metrics.again import LOGIT, Method, products, slopes
 from oracles.metrics.checks_again import perturbed
 from oracles.metrics.scenes import PIXELS, PLAIN, VALUE, Lambda, numbers, scene, table_scene
+from streams import seeded
 
 MACHINE = Machine()
 
@@ -68,6 +69,7 @@ def judged(metric: str, method: str, place: str, readout: str | None = None) -> 
 
 @pytest.mark.parametrize("normalise", ["none", "any"])
 @pytest.mark.parametrize("perturbation", ["noise", "noisy_baseline", "removal", "square"])
+@seeded()
 def test_infidelity_is_captum_s_given_the_same_perturbations(perturbation: str, normalise: str) -> None:
     form = {"perturbation": perturbation, "normalise": normalise, "trend": "none"}
     metric = Infidelity(**form, samples=6, canvas=0.7)  # type: ignore[arg-type]
@@ -90,6 +92,7 @@ def test_infidelity_is_captum_s_given_the_same_perturbations(perturbation: str, 
 
 
 @pytest.mark.parametrize("normalise", ["none", "any", "positive"])
+@seeded()
 def test_the_exact_gradient_of_a_linear_model_has_no_infidelity(normalise: str) -> None:
     model = nn.Linear(7, 3).double()
     where = scene(numbers(3, 5, 7), model, PLAIN, LOGIT)
@@ -208,6 +211,7 @@ def test_columns_that_no_tree_reads_are_dummies() -> None:
     assert judged("axiom_dummy", "random_map", "tabular_rule(model='forest')")["value"].mean() > 0.1
 
 
+@seeded()
 def test_products_and_slopes_are_what_they_say() -> None:
     """The methods of the checks: on a linear model, the weights, and weights times input."""
     model = nn.Linear(7, 3, bias=False).double().requires_grad_(False)

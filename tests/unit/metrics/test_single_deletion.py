@@ -15,6 +15,7 @@ from assay.core.trial import Scene, Trial
 from assay.metrics.single_deletion import SingleDeletion
 from oracles.metrics.checks_cells import pictures, size_agrees
 from oracles.metrics.scenes import numbers
+from streams import seeded
 
 
 def test_the_literal_score_at_the_size_of_photographs() -> None:
@@ -44,6 +45,7 @@ def test_a_softmax_over_a_shifted_or_scaled_logit_changes_the_probability_s_scor
     assert not np.array_equal(values["probability", 1.0]["value"], values["probability", 50.0]["value"])
 
 
+@seeded()
 def test_many_cells_with_small_differences_are_told_apart() -> None:
     weights = torch.linspace(0, 0.1, 1000)
     layer = nn.Linear(1000, 1)

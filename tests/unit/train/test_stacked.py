@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -14,6 +15,7 @@ from assay.train import stacked
 from assay.train.fit import fit, split_batches
 from assay.train.networks import initialise, mlp
 from assay.train.stacked import fit_stacked
+from streams import seeded
 
 SEEDS = (3, 1, 4)
 ROWS = torch.randn(3, 45, 5, generator=Generator().manual_seed(0), dtype=torch.float64)
@@ -55,17 +57,18 @@ def test_how_many_go_together_does_not_decide_what_comes_out(size: int, monkeypa
 
 
 @pytest.mark.parametrize(
-    "network",
+    "make",
     [
-        nn.Sequential(nn.Linear(5, 3), nn.ReLU()),
-        nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 3)),
-        nn.Sequential(nn.Linear(5, 3, bias=False)),
-        nn.Sequential(),
+        lambda: nn.Sequential(nn.Linear(5, 3), nn.ReLU()),
+        lambda: nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 3)),
+        lambda: nn.Sequential(nn.Linear(5, 3, bias=False)),
+        nn.Sequential,
     ],
 )
-def test_other_networks_are_refused(network: nn.Sequential) -> None:
+@seeded()
+def test_other_networks_are_refused(make: Callable[[], nn.Sequential]) -> None:
     with pytest.raises(ValueError, match="only linear layers with a bias"):
-        fit_stacked([network], ROWS[:1], LABEL, 1, 16, 1e-2, [Generator()])
+        fit_stacked([make()], ROWS[:1], LABEL, 1, 16, 1e-2, [Generator().manual_seed(0)])
 
 
 def test_gradients_may_be_off_and_given_rows_stay_as_they_are() -> None:

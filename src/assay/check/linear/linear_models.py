@@ -130,7 +130,8 @@ class LinearProblem:
 
     def model(self, scale: float = 1.0, offset: float = 0.0) -> nn.Module:
         """A new model, answering ``offset + scale * (w.x + b)`` and, for class 1, ``offset - scale * (w.x + b)``."""
-        linear = nn.Linear(self.weights.numel(), 2, bias=bool(offset or self.bias))
+        linear = nn.Linear(self.weights.numel(), 2, bias=bool(offset or self.bias), device="meta")  # draws no weights
+        linear.to_empty(device="cpu")
         w = self.weights.flatten()
         with torch.no_grad():
             linear.weight.copy_(scale * torch.stack([w, -w]))
