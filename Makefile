@@ -40,7 +40,7 @@ test-plain: export MKL_CBWR = COMPATIBLE
 test-plain: test
 
 test-full: setup check
-	$(BIN)/python -m pytest -n 2 --durations=20
+	$(BIN)/python -m pytest -n 2 --record --durations=20
 	bash tests/wheel.sh
 
 # Kills, full disks, damaged bytes, lost schedulers: half an hour on two cores. Writes the page with the numbers.

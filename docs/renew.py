@@ -33,9 +33,21 @@ PAGES: Mapping[str, Sequence[str]] = {
     "README": make_readme.STUDIES,
     "experiments": (*make_experiments.STUDIES, *make_experiments.LARGE),
 }
-WRITERS = (  # of generated files: revisions and applicability of components, pages
+WRITERS = (  # of generated files: revisions and applicability of components, slow tests that passed, pages
     ("tests/contracts/revisions.py", "--write"),
     ("tests/contracts/applicability.py", "--write"),
+    (
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "2",
+        "-m",
+        "not full",
+        "--record",
+        "tests/contracts/mutants",
+        "tests/contracts/test_bite.py",
+    ),
     ("docs/make_metrics.py",),
     ("docs/make_controls.py", "--page"),
     ("docs/make_readme.py",),
@@ -90,8 +102,7 @@ def list_unverified() -> bool:
 
 def write_generated() -> bool:
     """Run every writer, also after one that refused."""
-    commands = [[sys.executable, str(ROOT / file), *arguments] for file, *arguments in WRITERS]
-    return all([subprocess.run(command, cwd=ROOT).returncode == 0 for command in commands])
+    return all([subprocess.run([sys.executable, *arguments], cwd=ROOT).returncode == 0 for arguments in WRITERS])
 
 
 def main(arguments: Sequence[str]) -> bool:
@@ -108,7 +119,9 @@ def main(arguments: Sequence[str]) -> bool:
     every = {name for names in PAGES.values() for name in names if is_kept(name)}
     if unknown := [name for name in arguments if name not in PAGES and name not in every]:
         sys.exit(f"{', '.join(unknown)}: no page and no kept result. Known: {', '.join([*PAGES, *sorted(every)])}.")
-    wanted = [one for name in arguments for one in ([found for found, _ in unverified(name)] if name in PAGES else [name])]
+    wanted = [
+        one for name in arguments for one in ([found for found, _ in unverified(name)] if name in PAGES else [name])
+    ]
     return all([verify(name) for name in wanted])
 
 

@@ -1,7 +1,7 @@
 """Which tests a run leaves out: slow ones whose subject is as it was, and with ``--changed`` what no change can break.
 
-- ``@pytest.mark.rests_on(name, files)``: a slow test that need not run again while the code of these files is what it
-  was when the test last passed with ``--record``. Until then it is ``full``.
+- ``@pytest.mark.rests_on(files)``: a slow test that need not run again while the code of these files is what it was
+  when the test last passed with ``--record``. While it is, the test is ``full``.
 - ``--changed BASE``: only tests that the files changed since a commit can break, nearest first: those that import a
   changed file, then those that import a file that imports it, and so on, until their times add up to ``SECONDS``. A
   test with a component among its parameters is about that component and what it imports. A comment is no change.
@@ -47,12 +47,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    passed = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
+    passed = recorded()
     for item in items:
-        if (mark := item.get_closest_marker("rests_on")) and passed.get(mark.args[0]) == code_digest(mark.args[1]):
-            item.add_marker(pytest.mark.full)
+        if mark := item.get_closest_marker("rests_on"):
+            digest = code_digest(mark.args[0])
+            item.user_properties.append(("rests_on", digest))  # it travels with the report to where that is recorded
+            if passed.get(item.nodeid) == digest:
+                item.add_marker(pytest.mark.full)
     if base := config.getoption("--changed"):
-        chosen = set(_chosen(items, set(changed_files(base)), config.cache.get(TIMES, {})))
+        chosen = set(_chosen(items, set(changed_files(base)), known_times(config)))
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
         items[:] = [item for item in items if item.nodeid in chosen]
 
@@ -63,27 +66,33 @@ class Notes:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.seconds: dict[str, float] = {}
-        self.passed: set[str] = set()
+        self.passed: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.seconds[report.nodeid] = round(self.seconds.get(report.nodeid, 0.0) + report.duration, 2)
         if report.when == "call" and report.passed:
-            self.passed.add(report.nodeid)
+            digests = [str(value) for name, value in report.user_properties if name == "rests_on"]
+            self.passed |= dict.fromkeys([report.nodeid], digests[0]) if digests else {}
 
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self.config.cache is not None:
-            self.config.cache.set(TIMES, {**self.config.cache.get(TIMES, {}), **self.seconds})
+    def pytest_sessionfinish(self) -> None:
+        if self.config.pluginmanager.hasplugin("cacheprovider"):
+            self.config.cache.set(TIMES, {**known_times(self.config), **self.seconds})
         if self.config.getoption("--record"):
-            marks = {item.nodeid: item.get_closest_marker("rests_on") for item in session.items}
-            found = {
-                mark.args[0]: code_digest(mark.args[1]) for id, mark in marks.items() if mark and id in self.passed
-            }
-            before = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
-            RECORD.write_text(json.dumps({**before, **found}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+            text = json.dumps({**recorded(), **self.passed}, indent=1, sort_keys=True)
+            RECORD.write_text(f"{text}\n", encoding="utf-8")
+
+
+def recorded() -> dict[str, str]:
+    """By test: the digest of the code it rests on, when it last passed."""
+    return json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
+
+
+def known_times(config: pytest.Config) -> dict[str, float]:
+    return config.cache.get(TIMES, {}) if config.pluginmanager.hasplugin("cacheprovider") else {}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "rests_on(name, files): slow; full while these files are as when it last passed")
+    config.addinivalue_line("markers", "rests_on(files): slow; full while these files are as when it last passed")
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Notes(config))
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from contracts.mutants.mutant import Mutant
+from assay.catalogue.registry import card
+from assay.catalogue.sources import source_files
+from contracts.mutants.mutant import Mutant, path_of
 from contracts.mutants.mutants import METHOD_MUTANTS as MUTANTS
 from contracts.mutants.planted import planted
 
-pytestmark = pytest.mark.full
-
-TESTS = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+TESTS = HERE.parents[1]
 ORACLES = TESTS / "oracles" / "methods"
 # The oracle of a method is test_<method>.py, or this one.
 SHARED = {
@@ -50,23 +51,38 @@ def survives(mutant: Mutant) -> bool:
     """True when all tests of the method's oracle pass; an oracle that cannot run is an error."""
     failures = Failures()
     with planted(mutant, "oracles.methods", "tests.oracles.methods"):
-        oracle = ORACLES / f"test_{SHARED.get(mutant.component, mutant.component)}.py"
+        oracle = oracle_of(mutant.component)
         code = pytest.main([*OPTIONS, str(oracle)], plugins=[failures])
     if code != pytest.ExitCode.OK and not failures.nodes:
         raise RuntimeError(f"{mutant}: {oracle.name} cannot run ({code!r})")
     return not failures.nodes
 
 
+def oracle_of(method: str) -> Path:
+    return ORACLES / f"test_{SHARED.get(method, method)}.py"
+
+
+def with_files(name: str) -> object:
+    """A method, and the files that decide which of its wrong versions are rejected."""
+    helpers = [path for path in ORACLES.glob("*.py") if not path.stem.startswith("test_")]
+    here = [oracle_of(name), *helpers, *HERE.glob("*.py"), *(HERE / "methods").glob("*.py")]
+    source = path_of(card("methods", name).target.partition(":")[0])
+    return pytest.param(name, marks=pytest.mark.rests_on([*source_files(source), *sorted(here)]))
+
+
+every_method = pytest.mark.parametrize("name", [*map(with_files, METHODS)])
+
+
 def wrong_versions(name: str) -> list[Mutant]:
     return [mutant for mutant in MUTANTS if mutant.component == name]
 
 
-@pytest.mark.parametrize("name", METHODS)
+@every_method
 def test_wrong_versions_of_a_method_are_rejected(name: str) -> None:
     assert [mutant.wrong for mutant in wrong_versions(name) if survives(mutant)] == []
 
 
-@pytest.mark.parametrize("name", METHODS)
+@every_method
 def test_a_method_that_is_planted_unchanged_survives(name: str) -> None:
     """Or planting, and not what is wrong, would be what the oracle rejects."""
     mutant = wrong_versions(name)[0]

@@ -5,17 +5,23 @@ from __future__ import annotations
 import traceback
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 import assay.metrics.f1
-from contracts.mutants.mutant import SOURCE, Mutant
+from assay.catalogue.registry import card, expand_alias
+from assay.catalogue.sources import source_files
+from assay.core.spec import Spec
+from contracts.mutants.mutant import SOURCE, Mutant, path_of
 from contracts.mutants.mutants import METRIC_MUTANTS as MUTANTS
 from contracts.mutants.planted import planted_metric
 from oracles.metrics.checks import CHECKS
 
+HERE = Path(__file__).parent
+ORACLES = HERE.parents[1] / "oracles" / "metrics"
 METRIC_CODE = (SOURCE / "assay" / "kit", SOURCE / "assay" / "metrics")
 
 # A change that leaves a metric as it was (an equivalent mutant) is no wrong version: its list says so in a comment, and
@@ -48,12 +54,22 @@ def wrong_versions(name: str) -> list[Mutant]:
     return [mutant for mutant in MUTANTS if mutant.component == name]
 
 
-@pytest.mark.parametrize("name", CHECKS)
+def with_files(name: str) -> object:
+    """A metric, and the files that decide which of its wrong versions are rejected."""
+    here = [*HERE.glob("*.py"), *ORACLES.glob("*.py")]
+    source = path_of(card("metrics", expand_alias("metrics", Spec(name)).name).target.partition(":")[0])
+    return pytest.param(name, marks=pytest.mark.rests_on([*source_files(source), *sorted(here)]))
+
+
+every_metric = pytest.mark.parametrize("name", [*map(with_files, CHECKS)])
+
+
+@every_metric
 def test_wrong_versions_of_a_metric_are_rejected(name: str) -> None:
     assert [mutant.wrong for mutant in wrong_versions(name) if survives(mutant)] == []
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@every_metric
 def test_a_metric_that_is_planted_unchanged_survives(name: str) -> None:
     """Or planting, and not what is wrong, would be what the check rejects."""
     mutant = wrong_versions(name)[0]
