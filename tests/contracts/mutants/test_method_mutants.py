@@ -37,25 +37,27 @@ OPTIONS = [
 
 
 class Failures:
-    """Where tests of the inner run failed."""
+    """What tests of the inner run said when they failed."""
 
     def __init__(self) -> None:
-        self.nodes: list[str] = []
+        self.texts: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and report.when == "call":
-            self.nodes.append(report.nodeid)
+            self.texts.append(report.longreprtext)
 
 
 def survives(mutant: Mutant) -> bool:
-    """True when all tests of the method's oracle pass; an oracle that cannot run is an error."""
+    """True when all tests of the method's oracle pass; an oracle that cannot run, or does not end, is an error."""
     failures = Failures()
     with planted(mutant, "oracles.methods", "tests.oracles.methods"):
         oracle = oracle_of(mutant.component)
         code = pytest.main([*OPTIONS, str(oracle)], plugins=[failures])
-    if code != pytest.ExitCode.OK and not failures.nodes:
+    if code != pytest.ExitCode.OK and not failures.texts:
         raise RuntimeError(f"{mutant}: {oracle.name} cannot run ({code!r})")
-    return not failures.nodes
+    if any("from pytest-timeout" in text for text in failures.texts):  # the outer run's alarm
+        raise RuntimeError(f"{mutant}: {oracle.name} does not end")
+    return not failures.texts
 
 
 def oracle_of(method: str) -> Path:
@@ -98,7 +100,10 @@ def test_every_method_with_an_oracle_has_wrong_versions() -> None:
     assert len({replace(mutant, wrong="") for mutant in MUTANTS}) == len(MUTANTS)
 
 
-def test_an_oracle_that_cannot_run_is_no_kill() -> None:
-    mutant = next(mutant for mutant in MUTANTS if mutant.component == "gradient")
+@pytest.mark.timeout(300)
+def test_an_oracle_that_cannot_run_or_does_not_end_is_no_kill() -> None:
+    mutant = wrong_versions("gradient")[0]
     with pytest.raises(RuntimeError, match="cannot run"):
-        survives(replace(mutant, component="no_such_method", new=mutant.old))
+        survives(replace(mutant, component="no_such_method"))
+    with pytest.raises(RuntimeError, match="does not end"):
+        survives(replace(mutant, new="__import__('signal').raise_signal(14)"))  # the alarm of the mark above
