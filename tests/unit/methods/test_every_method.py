@@ -135,10 +135,15 @@ def test_the_same_question_has_the_same_answer(case):
     assert torch.equal(method(query), method(replace(query)))
 
 
+def rounding(method):
+    """Of float32. Captum's rule for softmax divides by small differences: without AVX 3.3e-5 was measured."""
+    return 1e-4 if getattr(method, "softmax", "") == "captum" else 1e-5
+
+
 def test_rows_do_not_influence_each_other(case):
     method, query = case
     single = torch.cat([method(rows(query, slice(i, i + 1))) for i in range(8)])
-    assert_close(method(query), single, rtol=1e-4, atol=1e-5)  # captum's rule for softmax divides by small differences
+    assert_close(method(query), single, rtol=rounding(method), atol=1e-5)
 
 
 def test_order_does_not_matter(case):
@@ -147,13 +152,13 @@ def test_order_does_not_matter(case):
     shuffled = replace(
         query, x=query.x[order], target=query.target[order], baseline=query.baseline[order], indices=tuple(order)
     )
-    assert_close(method(shuffled), method(query)[order], rtol=1e-5, atol=1e-5)
+    assert_close(method(shuffled), method(query)[order], rtol=rounding(method), atol=1e-5)
 
 
 def test_a_tiny_memory_budget_changes_nothing_but_rounding(case):
     method, query = case
     small = replace(TINY, memory=query.footprint.gradient * 3)  # three rows a call
-    assert_close(method(replace(query, machine=small)), method(query), rtol=1e-5, atol=1e-5)
+    assert_close(method(replace(query, machine=small)), method(query), rtol=rounding(method), atol=1e-5)
 
 
 def test_the_model_and_the_input_are_left_as_they_were(case):
