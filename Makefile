@@ -36,7 +36,6 @@ test-fast: setup
 # `make test` under the simplest instruction set, where rounding differs.
 test-plain: export ATEN_CPU_CAPABILITY = default
 test-plain: export ONEDNN_MAX_CPU_ISA = SSE41
-test-plain: export MKL_CBWR = COMPATIBLE
 test-plain: test
 
 test-full: setup check

@@ -60,20 +60,14 @@ class Output:
     def like(self, other: Output) -> bool:
         """True where the numbers are those of the other output, up to rounding."""
         same_kind = all(getattr(self, name) == getattr(other, name) for name in ("place", "dtype", "recipe"))
-        return same_kind and self.numbers.keys() == other.numbers.keys() and self.deviation(other) <= 1
+        return (
+            same_kind and self.numbers.keys() == other.numbers.keys() and all(map(self._close, other.numbers.items()))
+        )
 
-    def deviation(self, other: Output) -> float:
-        """The largest difference from the other numbers, relative to what is allowed."""
-        pairs = [(self.numbers[name], other.numbers[name], self.numbers[_size(name)]) for name in self.numbers]
-        return max(_relative(a - b, abs(a) + size) for a, b, size in pairs) / TOLERANCE[self.dtype]
-
-
-def _size(name: str) -> str:
-    return f"{name.rpartition('.')[0]}.size"
-
-
-def _relative(difference: float, scale: float) -> float:
-    return abs(difference) / scale if difference else 0.0
+    def _close(self, number: tuple[str, float]) -> bool:
+        name, value = number
+        before, size = self.numbers[name], self.numbers[f"{name.rpartition('.')[0]}.size"]
+        return abs(value - before) <= TOLERANCE[self.dtype] * (abs(before) + size)
 
 
 def measure(kind: str, name: str) -> Output:

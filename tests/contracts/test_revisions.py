@@ -35,9 +35,16 @@ def test_rounding_is_no_change_and_a_ten_thousandth_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [{"place": "elsewhere"}, {"recipe": "epochs=2"}, {"dtype": "float64"}, {"numbers": {"value.size": 1.0}}]
+    "other",
+    [
+        {"place": "elsewhere"},
+        {"recipe": "epochs=2"},
+        {"dtype": "float64"},
+        {"numbers": {"value.size": 1.0}},
+        {"numbers": {"value.size": 1.0, "value.mean": float("nan")}},
+    ],
 )
-def test_another_place_recipe_or_set_of_numbers_is_a_change(other: dict[str, object]) -> None:
+def test_another_place_recipe_or_type_a_missing_number_and_nan_are_changes(other: dict[str, object]) -> None:
     assert not BEFORE.like(replace(BEFORE, **other))
 
 
