@@ -196,7 +196,7 @@ def test_a_coarser_system_is_the_finer_one_between_coarser_pixels(shape, chance)
         assert np.abs(matrix - expected).max() < 1e-4
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(problem=problems())
 def test_small_images_of_any_size_match_a_literal_system(problem):
     x, removed = as_tensors(*problem)
@@ -206,7 +206,7 @@ def test_small_images_of_any_size_match_a_literal_system(problem):
     assert (reference(x, removed) - expected).abs().max() < 1e-9
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(problem=problems())
 def test_tensor_operations_match_a_literal_system(problem):
     x, removed = as_tensors(*problem)

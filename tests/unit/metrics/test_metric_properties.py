@@ -56,7 +56,7 @@ METRICS = [
     Ids(order="descending", ties="random", absolute=True),
 ]
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=repr)
-quick = settings(max_examples=5, deadline=None, derandomize=True)
+quick = settings(max_examples=5)
 
 
 def rows_of(low: int, high: int) -> st.SearchStrategy[Tensor]:
