@@ -20,9 +20,10 @@ torch.set_num_threads(1)  # results are promised for one thread, and two test pr
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# The same examples in every run. Others: pytest --hypothesis-profile=explore
-hypothesis.settings.register_profile("certain", derandomize=True, deadline=None, database=None)
-hypothesis.settings.register_profile("explore", deadline=None, database=None, print_blob=True)
+# The same examples in every run, and no clock decides. Other examples: pytest --hypothesis-profile=explore
+UNTIMED = {"deadline": None, "database": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("certain", derandomize=True, **UNTIMED)
+hypothesis.settings.register_profile("explore", derandomize=False, print_blob=True, **UNTIMED)
 hypothesis.settings.load_profile("certain")
 
 start()

@@ -43,7 +43,7 @@ def told(tmp_path, change, arrays):
 
 
 MODELS = [
-    ("Noisy", "when it is asked again"),
+    pytest.param("Noisy", "when it is asked again", marks=pytest.mark.draws("dropout that is always on")),
     ("Counting", "when it is asked again"),
     ("Mixing", "mixes the rows of a batch"),
     ("Reading", "mixes the rows of a batch"),

@@ -157,7 +157,7 @@ def test_an_object_is_known_by_the_component_that_holds_it(yard):
 # Blocks.
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=80)
 @given(st.integers(0, 200), st.integers(1, 40))
 def test_blocks_are_whole_and_cover_every_sample_once(samples, size):
     found = split_blocks(samples, size)
@@ -167,14 +167,14 @@ def test_blocks_are_whole_and_cover_every_sample_once(samples, size):
     assert all(len(block) == len(block.indices) == size for block in found)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40)
 @given(st.integers(0, 100), st.integers(0, 100), st.integers(1, 20))
 def test_fewer_samples_are_the_first_blocks_of_more(few, more, size):
     few, more = sorted((few, more))
     assert split_blocks(more, size)[: len(split_blocks(few, size))] == split_blocks(few, size)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40)
 @given(st.integers(1, 100), st.integers(1, 40), st.data())
 def test_the_last_block_ends_where_the_rows_end(rows, size, data):
     samples = data.draw(st.integers(1, rows))

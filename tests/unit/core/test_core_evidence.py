@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.core.evidence import Evidence, mean_score, merge
 
-quick = settings(max_examples=40, deadline=None, derandomize=True)
+quick = settings(max_examples=40)
 numbers = st.floats(-1e6, 1e6, width=32)
 rows = st.lists(st.tuples(numbers, st.booleans()), min_size=1, max_size=12)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from assay.core.features import Columns, Pixels, Tokens
 
-quick = settings(max_examples=40, deadline=None, derandomize=True)
+quick = settings(max_examples=40)
 
 
 @st.composite

@@ -1,14 +1,13 @@
 """Rows per call are arithmetic, and a memory size is read as people write it."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core.errors import AssayError
 from assay.core.machine import FAST, Machine, call_slices, parse_memory
 
 
-@settings(deadline=None, derandomize=True)
 @given(st.integers(1, 2**40), st.integers(0, 2**34))
 def test_rows_fit_the_budget_and_fill_it(memory, per_row):
     rows = Machine(memory=memory).rows(per_row)
@@ -17,7 +16,6 @@ def test_rows_fit_the_budget_and_fill_it(memory, per_row):
     assert (rows + 1) * max(1, per_row) > memory
 
 
-@settings(deadline=None, derandomize=True)
 @given(st.integers(0, 300), st.integers(1, 60), st.integers(1, 20))
 def test_parts_are_as_few_as_fit_and_hold_everything_once(count, most, rows):
     parts = list(call_slices(count, most, rows))
@@ -27,7 +25,6 @@ def test_parts_are_as_few_as_fit_and_hold_everything_once(count, most, rows):
     assert len(parts) == -(-count // most)
 
 
-@settings(deadline=None, derandomize=True)
 @given(st.integers(1, 300), st.integers(1, 60), st.integers(1, 20))
 def test_few_rows_are_in_slow_calls(count, most, rows):
     sizes = [part.stop - part.start for part in call_slices(count, most, rows)]

@@ -99,7 +99,7 @@ def test_a_gradient_agrees_with_differences():
         torch.testing.assert_close(gradient[:, entry], slope, rtol=1e-6, atol=1e-9)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25)
 @given(st.integers(1, 40), st.integers(1, 4), st.integers(1, 6))
 def test_calls_keep_to_the_budget_and_see_every_row_once(rows, k, count):
     model = Counting(mlp().double())
@@ -120,7 +120,7 @@ def test_calls_keep_to_the_budget_and_see_every_row_once(rows, k, count):
     assert max(model.calls[cut:]) <= backward <= max(1, rows)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(st.integers(0, 60), st.integers(1, 9), st.integers(1, 2**15), st.booleans())
 def test_parts_cover_every_point_exactly_once(count, samples, memory, gradients):
     query = PARTS[samples]
@@ -218,7 +218,7 @@ class _Twice(nn.Module):
         return 2 * x
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40)
 @given(st.integers(1, 9), st.integers(1, 12), st.integers(1, 2**15))
 def test_blocks_ask_about_every_sample_once_and_in_order(samples, copies, memory):
     query = replace(PARTS[samples], machine=Machine(memory=memory))

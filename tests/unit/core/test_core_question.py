@@ -4,7 +4,7 @@ import datetime
 from dataclasses import asdict, fields
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core.errors import SpecError
@@ -22,7 +22,6 @@ questions = st.builds(
 )
 
 
-@settings(deadline=None, derandomize=True)
 @given(questions, questions)
 def test_over_keeps_what_is_given_and_fills_in_what_is_open(asked, default):
     found = asked.over(default)
@@ -31,7 +30,6 @@ def test_over_keeps_what_is_given_and_fills_in_what_is_open(asked, default):
         assert getattr(found, field.name) == (other if given_value is None else given_value)
 
 
-@settings(deadline=None, derandomize=True)
 @given(questions, questions, questions)
 def test_over_does_not_depend_on_the_order_of_grouping(first, second, third):
     assert first.over(second).over(third) == first.over(second.over(third))

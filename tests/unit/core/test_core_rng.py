@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assay.core.records import canonical, digest
 from assay.core.rng import Draws, Stream, generator, seed_of
 
-quick = settings(max_examples=50, deadline=None, derandomize=True)
+quick = settings(max_examples=50)
 keys = st.lists(st.integers(-5, 5) | st.text(max_size=3), max_size=4).map(tuple)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assay.core.errors import SpecError
 from assay.core.spec import Spec, walk
 
-quick = settings(max_examples=50, deadline=None, derandomize=True)
+quick = settings(max_examples=50)
 
 words = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,6}", fullmatch=True).filter(lambda word: not keyword.iskeyword(word))
 dotted = st.lists(words, min_size=1, max_size=3).map(".".join)

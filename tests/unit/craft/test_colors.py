@@ -110,7 +110,7 @@ def test_just_left_of_the_background_redundant_units_fall() -> None:
         assert jacobian[4, 0].tolist() == [-1, -1, -1]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(0, 4), st.tuples(*[st.floats(-1, 1, width=32)] * 3))
 def test_between_whole_numbers_a_detector_is_a_tent(index: int, offset: tuple[float, ...]) -> None:
     shift = torch.tensor(offset)

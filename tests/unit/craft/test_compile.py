@@ -53,7 +53,7 @@ def gradient(output: Tensor, x: Tensor) -> Tensor:
     return slope
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(programs())
 def test_any_program_compiles_to_the_same_values_and_the_same_gradients_at_kinks(outputs: list[Wire]) -> None:
     x = GRID.clone().requires_grad_()
@@ -62,7 +62,7 @@ def test_any_program_compiles_to_the_same_values_and_the_same_gradients_at_kinks
     assert torch.equal(gradient(network(x), x), gradient(evaluate(outputs, x), x))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(programs())
 def test_the_pixelwise_network_is_the_same_at_every_pixel(outputs: list[Wire]) -> None:
     image = GRID.T.reshape(1, 2, 5, 5)

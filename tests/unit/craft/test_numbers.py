@@ -98,7 +98,7 @@ def test_between_29_and_30_the_modulo_falls_with_slope_minus_29() -> None:
     assert set(slopes(network(x), x).tolist()) == {-29}
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(1, 12), st.integers(1, 60))
 def test_modulo_is_exact_for_any_modulus_and_range(n: int, largest: int) -> None:
     wire, x = modulo(X, n, largest), whole(0, largest).requires_grad_()

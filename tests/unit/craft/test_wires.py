@@ -93,7 +93,7 @@ def test_inputs_are_numbered_from_zero() -> None:
         source(-1)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.integers(-9, 9), min_size=3, max_size=3), st.integers(-9, 9), st.integers(-9, 9))
 def test_affine_wires_compute_the_affine_map(weights: list[int], constant: int, factor: int) -> None:
     a, b, c = weights

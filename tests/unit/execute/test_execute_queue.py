@@ -142,7 +142,7 @@ def graphs(draw):
     return draw(st.permutations([node for node in nodes if node not in known])), known
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(graphs(), st.integers(1, 4), st.randoms(use_true_random=False), st.data())
 def test_every_artifact_of_any_graph_is_handed_out_once_and_after_its_needs(graph, workers, random, data):
     """Also where several are under way at once and end in any order, well or not."""

@@ -145,7 +145,7 @@ def as_tensors(x, removed):
     return torch.from_numpy(x)[None], torch.from_numpy(removed)[None]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(problem=problems())
 def test_small_images_of_any_size_match_a_literal_system(problem):
     x, removed = as_tensors(*problem)
@@ -155,7 +155,7 @@ def test_small_images_of_any_size_match_a_literal_system(problem):
     assert (reference(x, removed) - expected).abs().max() < 1e-9
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(problem=problems())
 def test_tensor_operations_match_a_literal_system(problem):
     x, removed = as_tensors(*problem)

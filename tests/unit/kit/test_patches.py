@@ -62,7 +62,7 @@ def fill_by_hand(polygon: list[list[float]], side: int) -> Tensor:
 
 
 @given(data=st.data(), patches=st.integers(1, 6), side=st.integers(12, 64))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_discs_lie_inside_the_image_and_apart(data: st.DataObject, patches: int, side: int) -> None:
     # Up to six, each a little smaller than a cell of the 3 x 3 grid: there is always a place.
     chosen = data.draw(st.lists(st.floats(0.5, 0.999 * side / 6), min_size=patches, max_size=patches))
@@ -73,7 +73,7 @@ def test_discs_lie_inside_the_image_and_apart(data: st.DataObject, patches: int,
 
 
 @given(data=st.data(), patches=st.integers(1, 6), side=st.integers(12, 64))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_boxes_claim_whole_pixels_inside_the_image_and_none_twice(data: st.DataObject, patches: int, side: int) -> None:
     chosen = data.draw(st.lists(st.integers(1, side // 3), min_size=patches, max_size=patches))
     for row in scatter_boxes(draws(3), torch.tensor([chosen] * 3), side).tolist():
@@ -188,7 +188,7 @@ def test_polygons_of_different_height_are_filled_side_by_side() -> None:
 
 
 @given(outline=st.lists(st.tuples(st.floats(-4, 16), st.floats(-4, 16)), min_size=3, max_size=8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_polygon_covers_the_pixels_it_winds_around(outline: list[tuple[float, float]]) -> None:
     expected = [[winding_by_hand(i + 0.5, j + 0.5, outline) != 0 for j in range(12)] for i in range(12)]
     assert fill(torch.tensor(outline, dtype=torch.float64), 12).tolist() == expected

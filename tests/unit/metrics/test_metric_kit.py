@@ -39,7 +39,7 @@ def test_equal_values_keep_their_order_or_that_of_the_shuffle() -> None:
     assert positions(descending_order(values)).tolist() == [[2, 0, 3, 1, 4]]
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30)
 @given(total=st.integers(1, 300), steps=st.integers(1, 80))
 def test_steps_are_as_equal_as_possible(total: int, steps: int) -> None:
     counts = even_counts(total, steps)

@@ -55,7 +55,7 @@ def test_failures_come_first() -> None:
     assert [group.status for group in grouped_by_reason([skipped, failed])] == ["failed", "skipped"]
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=80)
 @given(st.dictionaries(st.sampled_from(GRID), st.sampled_from(["one", "another"])))
 def test_every_missing_cell_is_listed_exactly_once_under_its_reason(missing: dict[tuple[str, str, str], str]) -> None:
     groups = grouped_by_reason(cells(missing))

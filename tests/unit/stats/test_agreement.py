@@ -25,7 +25,7 @@ def random_scores(seed: int, methods: int = 6, seeds: int = 5) -> dict[str, Scor
     return scores({f"m{index}": row.tolist() for index, row in enumerate(values)})
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(-4, 4)), min_size=3, max_size=12))
 def test_it_is_spearmans_correlation_with_average_ranks_for_ties(pairs: list[tuple[int, int]]) -> None:
     left, right = ([float(value) for value in side] for side in zip(*pairs, strict=True))

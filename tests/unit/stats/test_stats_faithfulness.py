@@ -22,7 +22,7 @@ def spanned(low, high, basis="seeds", rule="interval", per_seed=()):
     return Verdict("m", 0.5, (Measured("A", F1, (low + high) / 2, low, high, basis, per_seed, rule),))
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=50)
 @given(values, st.floats(0, 1))
 def test_by_values_refuted_means_below_gamma_somewhere(measured, gamma):
     verdict = points(measured, gamma)

@@ -321,7 +321,7 @@ def test_the_same_question_has_the_same_interval():
     assert interval(rows, largest) == interval(rows, largest)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(
     st.lists(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=6), min_size=1, max_size=4),
     st.booleans(),

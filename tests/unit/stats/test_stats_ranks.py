@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from assay.stats.ranks import mean_ranks, rank_label, ranks
 
-quick = settings(max_examples=60, deadline=None, derandomize=True)
+quick = settings(max_examples=60)
 tables = st.dictionaries(st.sampled_from("abcdef"), st.none() | st.integers(-3, 3).map(float), max_size=6)
 
 

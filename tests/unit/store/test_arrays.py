@@ -213,7 +213,7 @@ shapes = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
 named = st.dictionaries(st.text(max_size=8), hnp.arrays(dtypes, shapes), max_size=4)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(named)
 def test_all_arrays_come_back_bit_for_bit(wanted: dict[str, Any]) -> None:
     with TemporaryDirectory() as folder:
@@ -223,7 +223,7 @@ def test_all_arrays_come_back_bit_for_bit(wanted: dict[str, Any]) -> None:
         assert arrays.put(dict(reversed(wanted.items()))) == digest
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(hnp.arrays(dtypes, hnp.array_shapes(min_dims=2, max_dims=3, min_side=0, max_side=4)))
 def test_views_are_stored_as_they_look(array: Any) -> None:
     for view in (array.T, array[::-1], array[:, ::2], array[..., :1]):

@@ -44,7 +44,7 @@ def again(index: Index) -> Index:
 events = st.tuples(st.sampled_from("abc"), st.sampled_from("xyz"), st.sampled_from(["ok", "skipped", "failed"]))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.lists(events, max_size=4), max_size=4))
 def test_however_the_logs_grow_the_index_says_what_a_rebuild_says(rounds: list[list[tuple[str, str, Status]]]) -> None:
     with TemporaryDirectory() as name:

@@ -210,7 +210,7 @@ records = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(records, max_size=5))
 def test_every_record_comes_back(batch: list[Record]) -> None:
     with TemporaryDirectory() as folder:
@@ -222,7 +222,7 @@ def flipped(data: bytes, position: int) -> bytes:
     return data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(records, min_size=1, max_size=4), st.data())
 def test_damage_is_never_read_as_a_record(batch: list[Record], data: Any) -> None:
     with TemporaryDirectory() as folder:

@@ -58,7 +58,7 @@ events = st.tuples(st.sampled_from("abc"), st.sampled_from(["ok", "skipped", "fa
 runs = st.dictionaries(st.sampled_from(["r1", "r2", "r3", "r4", "r5", "r6"]), st.lists(events, max_size=4))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(runs, st.sets(st.sampled_from(["r1", "r2", "r3", "r4", "r5", "r6"])))
 def test_merging_is_commutative_and_idempotent(
     tmp_path_factory: pytest.TempPathFactory, content: dict[str, list[Event]], first: set[str]

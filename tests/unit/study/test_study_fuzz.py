@@ -12,7 +12,7 @@ from assay.core.spec import Spec
 from assay.execute.grid import grid
 from assay.study.file import read
 
-fuzz = settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+fuzz = settings(max_examples=15, suppress_health_check=list(HealthCheck))
 
 SOUND = {
     "title": "t",
