@@ -27,6 +27,7 @@ import make_readme
 from pages import ROOT, is_kept, keep, kept
 from verified import changes, differences, processor, stamp, touched, witness
 
+from assay.core.errors import AssayError
 from assay.study.shipped import find
 
 PAGES: Mapping[str, Sequence[str]] = {
@@ -69,9 +70,16 @@ def verify(name: str) -> bool:
     if not changed:
         print(f"{name}: verified before, nothing changed since")
         return True
+    if "witness" not in result:
+        print(f"{name}: has no witness; changed: {', '.join(changed)}")
+        return False
     start = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        now = witness(touched(study, changed), Path(folder))
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            now = witness(touched(study, changed), Path(folder))
+    except AssayError as error:  # such as data that are not here
+        print(f"{name}: {error}")
+        return False
     found = list(differences(result["witness"], now))
     count = sum(len(values) for methods in now.values() for values in methods.values())
     took = f"{count} numbers, {time.monotonic() - start:.0f} s; changed: {', '.join(changed)}"

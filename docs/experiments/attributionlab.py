@@ -10,6 +10,7 @@ from assay.study.shipped import find
 from experiments.attributionlab_claims import claims
 from experiments.reading import asked_methods, boards, cell, method_table, with_interval
 from pages import Json, Table, head, is_kept, kept, piped
+from verified import values_digest
 
 FOLDER = "attributionlab"
 # Of each study: where the document has it, and how its setting differs from ours.
@@ -215,8 +216,8 @@ def _large() -> Iterator[str]:
     for name in found:
         summary = kept(f"{FOLDER}/{name}")
         minutes = (f"{summary[name] / 60:.0f}" for name in ("seconds", "cpu_seconds"))
-        times, digest = "{} minutes, {} of CPU".format(*minutes), summary["digest"][:12]
-        yield f"`{summary['command']}`, commit {summary['commit']}, {times}, digest {digest}:"
+        times, digest = "{} minutes, {} of CPU".format(*minutes), values_digest(summary)[:12]
+        yield f"`{summary['command']}`, commit {summary['commit']}, {times}, digest of the values {digest}:"
         yield ""
         yield from _boards(name)
         yield from _correlations(name)
