@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.catalogue.registry import card
+from assay.core.errors import AssayError
 from assay.core.machine import Resources
 from assay.core.records import digest
 from assay.core.spec import walk
@@ -60,7 +61,10 @@ def witness(study: Study, root: Path, workers: int = 2) -> Witness:
     narrowed = replace(study, faithfulness=(), agreement=(), sweep=None, gallery=0).narrowed(block, study.seeds[:1])
     finished = run(narrowed, root, Resources(workers))
     store = Store.open(root, create=False)
-    boards = to_json(result(store, run_named(store, finished.run)))["boards"]
+    found = result(store, run_named(store, finished.run))
+    if found.failed():
+        raise AssayError(f"{study.name}: cells failed in {root}, and a failure is no witness.")
+    boards = to_json(found)["boards"]
     return {board["environment"]: {line["method"]: _values(line) for line in board["methods"]} for board in boards}
 
 
