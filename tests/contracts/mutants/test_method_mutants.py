@@ -37,10 +37,15 @@ OPTIONS = [
 
 
 class Failures:
-    """What tests of the inner run said when they failed."""
+    """What tests of the inner run said when they failed, and what kept it from running."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
+        self.errors: list[str] = []
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.errors.append(str(report.longrepr))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and report.when == "call":
@@ -54,7 +59,7 @@ def survives(mutant: Mutant) -> bool:
         oracle = oracle_of(mutant.component)
         code = pytest.main([*OPTIONS, str(oracle)], plugins=[failures])
     if code != pytest.ExitCode.OK and not failures.texts:
-        raise RuntimeError(f"{mutant}: {oracle.name} cannot run ({code!r})")
+        raise RuntimeError(f"{mutant}: {oracle.name} cannot run ({code!r}). {' '.join(failures.errors)}")
     if any("from pytest-timeout" in text for text in failures.texts):  # the outer run's alarm
         raise RuntimeError(f"{mutant}: {oracle.name} does not end")
     return not failures.texts

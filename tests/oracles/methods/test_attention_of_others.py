@@ -14,6 +14,7 @@ from assay.methods.chefer_gradient import CheferGradient
 from assay.methods.chefer_relevance import CheferRelevance
 from assay.methods.vit_grad_cam import VitGradCam
 from scenes import ask, data, randomised
+from streams import seeded
 
 SIZES = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 32}
 METHODS = [AttentionRollout(), CheferGradient(), CheferRelevance(), VitGradCam(relu=False)]
@@ -30,6 +31,7 @@ class Wrapped(nn.Module):
         return self.read(self.model(**{self.inputs: x}))
 
 
+@seeded()
 def built(name, way):
     library = pytest.importorskip("transformers")
     if name == "Bert":

@@ -180,6 +180,7 @@ def test_a_small_gap_alone_is_not_enough():
     assert relative_error(by_both, exact) < 0.05
 
 
+@seeded()
 def test_a_map_that_stays_the_same_is_not_enough():
     """A rise so short that 32 and 64 steps both miss it: two equal maps of zeros, and nothing adds up."""
     rise = nn.Sequential(nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1, bias=False)).double().requires_grad_(False)

@@ -153,6 +153,7 @@ def test_oracle_segments_find_the_signs_of_the_truth():
     assert (found.sign() == effect)[coloured].double().mean() > 0.95
 
 
+@seeded()
 def test_pixels_of_one_colour_that_touch_at_a_corner_are_one_segment():
     x = torch.zeros(1, 1, 8, 8)
     x[0, 0, [2, 3], [2, 3]] = 1
