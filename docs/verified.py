@@ -51,21 +51,26 @@ def values_digest(kept: Json) -> str:
 
 def witness(study: Study, root: Path, workers: int = 2) -> Witness:
     """The values of the first block of the first seed, computed in a store, or found there."""
+    block = max(entry.block for entry in study.environments)
+    narrowed = replace(study, faithfulness=(), agreement=(), sweep=None, gallery=0).narrowed(block, study.seeds[:1])
+    boards = computed(narrowed, root, workers)["boards"]
+    return {board["environment"]: {line["method"]: _values(line) for line in board["methods"]} for board in boards}
+
+
+def computed(study: Study, root: Path, workers: int = 2) -> Json:
+    """What ``assay run --json`` prints."""
     from assay.cli.tables import to_json
     from assay.execute.run import run
     from assay.report.board import result
     from assay.report.runs import run_named
     from assay.store.store import Store
 
-    block = max(entry.block for entry in study.environments)
-    narrowed = replace(study, faithfulness=(), agreement=(), sweep=None, gallery=0).narrowed(block, study.seeds[:1])
-    finished = run(narrowed, root, Resources(workers))
+    finished = run(study, root, Resources(workers))
     store = Store.open(root, create=False)
     found = result(store, run_named(store, finished.run))
     if found.failed():
         raise AssayError(f"{study.name}: cells failed in {root}, and a failure is no witness.")
-    boards = to_json(found)["boards"]
-    return {board["environment"]: {line["method"]: _values(line) for line in board["methods"]} for board in boards}
+    return to_json(found)
 
 
 def processor() -> str:

@@ -73,6 +73,8 @@ def within(model, x, y, a):
 def theirs(tmp_path, monkeypatch):
     (tmp_path / "theirs.py").write_text(THEIRS)
     monkeypatch.chdir(tmp_path)
+    yield
+    sys.modules.pop("theirs", None)
 
 
 def test_a_foreign_metric_gets_a_certificate_with_the_smallest_witness(check, theirs):

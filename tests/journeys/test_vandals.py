@@ -9,6 +9,7 @@ import assay
 from assay.report.board import result
 from assay.store.store import Store
 from assay.study.file import read
+from streams import seeded
 
 VANDALS = """
 import torch
@@ -86,7 +87,8 @@ def test_metrics_after_one_that_changes_the_model_find_it_as_it_was(tmp_path, va
     right = studied(tmp_path / "right", HONEST)
     found = studied(tmp_path / "found", [f"vandals:{vandal}", *HONEST])
     assert right == {cell: value for cell, value in found.items() if cell in right}
-    model = torch.nn.Sequential(torch.nn.Linear(6, 4), torch.nn.Dropout(), torch.nn.Linear(4, 3))
+    with seeded():
+        model = torch.nn.Sequential(torch.nn.Linear(6, 4), torch.nn.Dropout(), torch.nn.Linear(4, 3))
     x = torch.randn(6, 6, generator=torch.Generator().manual_seed(0))
     both = [
         assay.evaluate(model, x, None, ["gradient", "occlusion"], names)
@@ -104,6 +106,8 @@ def test_methods_after_one_that_changes_the_model_find_it_as_it_was(tmp_path, va
 
 def test_infinite_values_are_a_failure_and_not_undefined(vandals):
     x = torch.randn(3, 6, generator=torch.Generator().manual_seed(0))
-    (cell,) = assay.evaluate(torch.nn.Linear(6, 3), x, None, ["gradient"], ["vandals:infinite"]).cells
+    with seeded():
+        model = torch.nn.Linear(6, 3)
+    (cell,) = assay.evaluate(model, x, None, ["gradient"], ["vandals:infinite"]).cells
     assert (cell.status, cell.value) == ("failed", None)
     assert "infinite" in cell.reason

@@ -13,7 +13,8 @@ from pathlib import Path
 import pages
 import pytest
 import renew
-from verified import changes, differences, stamp, touched, values_digest, witness
+from keeping import shortened
+from verified import changes, computed, differences, stamp, touched, values_digest, witness
 
 import assay
 from assay.study.shipped import find
@@ -117,3 +118,27 @@ def test_a_digest_of_values_tells_results_apart_and_nothing_else() -> None:
     assert values_digest({**kept, "commit": "another", "seconds": 1, "components": {}}) == values_digest(kept)
     board = {**kept["boards"][0], "environment": "elsewhere"}
     assert values_digest({**kept, "boards": [board]}) != values_digest(kept)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", renew.PAGES["README"])
+def test_what_readme_quotes_is_what_the_studies_give(name: str, tmp_path: Path) -> None:
+    """Every environment, sample and seed."""
+    now = shortened(computed(find(name), tmp_path), comparisons=False)
+    kept = pages.kept(name)
+    assert list(differences(*(table_of(found["boards"]) for found in (kept, now)))) == []
+    assert outcomes(now) == outcomes(kept)
+
+
+def table_of(boards: list[dict]) -> dict:
+    return {
+        board["environment"]: {
+            method: {metric: cell.get("value", cell["status"]) for metric, cell in line["metrics"].items()}
+            for method, line in board["methods"].items()
+        }
+        for board in boards
+    }
+
+
+def outcomes(found: dict) -> list[str]:
+    return [verdict["outcome"] for verdicts in found["faithfulness"].values() for verdict in verdicts]

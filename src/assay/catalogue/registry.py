@@ -18,56 +18,12 @@ import assay
 from assay.catalogue.annotations import annotated_kind, as_float, fits
 from assay.catalogue.cards import COMPUTED, REQUIRED, Card, Param, read_folder, with_controls
 from assay.catalogue.foreign_cards import code_digest, foreign_card
+from assay.catalogue.hints import HINTS
 from assay.core.errors import AssayError, SpecError, suggest
 from assay.core.spec import Spec, Value
 from assay.foreign.imports import imports_allowed, is_target
 
 KINDS = ("environments", "methods", "metrics")
-
-# Names from other libraries (Captum, shap, Quantus), and the name that is suggested instead.
-HINTS: Mapping[str, str] = {
-    "saliency": "gradient",
-    "vanilla_gradient": "gradient",
-    "gradient_x_input": "input_x_gradient",
-    "ixg": "input_x_gradient",
-    "ig": "integrated_gradients",
-    "lime": "lime_image",
-    "deep_lift": "deep_shap",
-    "deeplift": "deep_shap",
-    "deep_lift_shap": "deep_shap",
-    "deep_explainer": "deep_shap",
-    "layer_grad_cam": "grad_cam",
-    "gradcam": "grad_cam",
-    "gradcampp": "grad_cam_plus_plus",
-    "gradcam_plus_plus": "grad_cam_plus_plus",
-    "smooth_gradcampp": "smooth_grad_cam_plus_plus",
-    "xgradcam": "x_grad_cam",
-    "xgrad_cam": "x_grad_cam",
-    "layercam": "layer_cam",
-    "scorecam": "score_cam",
-    "guided_backpropagation": "guided_backprop",
-    "guided_bp": "guided_backprop",
-    "expected_gradients": "gradient_shap",
-    "gradient_explainer": "gradient_shap",
-    "noise_tunnel": "smoothed",
-    "smooth_grad": "smoothed",
-    "smoothgrad": "smoothed",
-    "rollout": "attention_rollout",
-    "chefer_lrp": "chefer_relevance",
-    "transformer_attribution": "chefer_relevance",
-    "generic_attention": "chefer_gradient",
-    "tree_explainer": "tree_shap",
-    "treeshap": "tree_shap",
-    "exact_ig": "exact_integrated_gradients",
-    "ex_perturb": "extremal_perturbation",
-    "information_bottleneck": "iba",
-    "random": "random_map",
-    "pixel_flipping": "deletion",
-    "idsds": "single_deletion",
-    "sds": "single_deletion",
-    "sensitivity": "sensitivity_n",
-    "random_attribution": "random_map",
-}
 
 
 @cache

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.catalogue.registry import HINTS, KINDS, aliases, card, catalogue
+from assay.catalogue.hints import HINTS
+from assay.catalogue.registry import KINDS, aliases, card, catalogue
 from assay.core.errors import SpecError, suggest
 from assay.core.spec import Spec
 

@@ -10,7 +10,8 @@ from assay.artifacts.component import has_fit
 from assay.catalogue.annotations import annotated_kind
 from assay.catalogue.build import build
 from assay.catalogue.cards import REQUIRED
-from assay.catalogue.registry import HINTS, KINDS, aliases, card, catalogue, expand_alias, identity, resolve
+from assay.catalogue.hints import HINTS
+from assay.catalogue.registry import KINDS, aliases, card, catalogue, expand_alias, identity, resolve
 from assay.core.errors import AssayError, SpecError
 from assay.core.spec import Spec
 from assay.foreign.adapt import CallableMethod, CaptumMethod, QueryMethod
