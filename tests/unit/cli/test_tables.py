@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from assay.cli.tables import print_result
-from assay.report.board import result
+from assay.report.board import Board, Cell, Line, result
+from assay.report.controls import unbeaten_controls
 from assay.report.text import without_leading_zero
 from assay.store.store import Store
 from unit.report.made import IG, Builder
@@ -37,6 +38,16 @@ def test_what_a_reader_must_know_stands_below_the_table_once(store: Store) -> No
     text = out.getvalue()
     assert text.count("sensitivity_n reads the probability, gradient explains the logit\n") == len(run_result.boards)
     assert text.count(f"f1: random_map (control) does as well as {IG}\n") == len(run_result.boards)
+
+
+@pytest.mark.parametrize(("gradient", "random_map", "told"), [(1, 2, 0), (1.5, 1.5, 1), (2, 1, 1)])
+def test_a_control_does_as_well_as_a_method_with_the_same_rank(
+    store: Store, gradient: float, random_map: float, told: int
+) -> None:
+    ranks, run = {"gradient": gradient, "random_map": random_map}, result(store).run
+    lines = tuple(Line(method, {"f1": Cell("ok", 0.5, rank=rank)}, None) for method, rank in ranks.items())
+    found = [str(unbeaten) for unbeaten in unbeaten_controls(run, Board("anywhere", ("f1",), lines))]
+    assert found == ["f1: random_map (control) does as well as gradient"] * told
 
 
 @pytest.mark.parametrize("width", [40, 60, 100, 200])
