@@ -25,13 +25,14 @@ test: setup
 	$(BIN)/python -m pytest -n 2 -m "not full" --durations=20; status=$$?; \
 	echo "make test took $$(( $$(date +%s) - start )) s"; exit $$status
 
-# Lint, types, and the tests that the files changed since a commit can break, nearest first.
+# Lint, types, and the tests that the files changed since a commit can break, nearest first, as many as fit a minute.
 BASE ?= HEAD
 test-fast: setup
 	$(BIN)/ruff format --check src tests examples
 	$(BIN)/ruff check src tests examples
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -n 2 --changed $(BASE)
+	$(BIN)/python -m pytest -q -n 2 --changed $(BASE) || [ $$? -eq 5 ]  # 5: no test is concerned
+	@echo "These were the tests nearest to what changed since $(BASE); 'make test' runs all."
 
 # `make test` under the simplest instruction set, where rounding differs.
 test-plain: export ATEN_CPU_CAPABILITY = default
