@@ -104,7 +104,7 @@ def code_digest(files: Iterable[Path]) -> str:
 
 @cache
 def _file_digest(file: Path) -> bytes:
-    return sources._code_digest(file.read_bytes())
+    return sources.code_digest(file.read_bytes())
 
 
 def changed_files(base: str) -> Iterator[Path]:
@@ -114,7 +114,7 @@ def changed_files(base: str) -> Iterator[Path]:
         path = ROOT / name
         before = subprocess.run(["git", "show", f"{base}:{name}"], cwd=ROOT, capture_output=True)
         now = path.read_bytes() if path.is_file() else b""
-        digest = sources._code_digest if path.suffix == ".py" else bytes
+        digest = sources.code_digest if path.suffix == ".py" else bytes
         if before.returncode or not path.is_file() or digest(before.stdout) != digest(now):
             yield path
 
@@ -186,9 +186,9 @@ def _steps(start: Path, changed: frozenset[Path]) -> tuple[int, ...]:
 @cache
 def imported(path: Path) -> frozenset[Path]:
     """The files of the package, the tests and the documentation that a file imports, also inside functions."""
-    tree = sources._parsed(path.read_bytes()) if path.is_file() else None
+    tree = sources.parsed(path.read_bytes()) if path.is_file() else None
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)] if tree else []
-    names = {name for node in nodes for name in sources._module_names(node)}
+    names = {name for node in nodes for name in sources.module_names(node)}
     return frozenset(file for name in names for file in _files_of(name))
 
 

@@ -34,7 +34,7 @@ _PACKAGES = ("site-packages", "dist-packages")  # folders that installers fill
 def source_digest(path: Path) -> str:
     """sha256 over the code of the file and of the files it depends on, in a fixed order, with the version of an
     installed package."""
-    parts = [_code_digest(file.read_bytes()) for file in source_files(path) if file.is_file()]
+    parts = [code_digest(file.read_bytes()) for file in source_files(path) if file.is_file()]
     return hashlib.sha256(b"".join(parts) + _version(path).encode()).hexdigest()
 
 
@@ -65,18 +65,18 @@ def _file_stamp(path: Path) -> tuple[Path, int, int]:
 @lru_cache(maxsize=4096)
 def _imported(path: Path, size: int, _changed: int, folder: str, *search_path: str) -> tuple[Path, ...]:
     """The files of the same author that a file imports; read once per stamp of the file."""
-    tree = _parsed(path.read_bytes()) if size >= 0 else None
+    tree = parsed(path.read_bytes()) if size >= 0 else None
     if tree is None:
         return ()
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    ours = (_our_file(name) for node in imports for name in _module_names(node) if name.startswith("assay."))
+    ours = (_our_file(name) for node in imports for name in module_names(node) if name.startswith("assay."))
     foreign = (
         () if path.is_relative_to(_ROOT) or is_installed(path) else _foreign_files(path, imports, folder, search_path)
     )
     return tuple(sorted({file for file in (*ours, *foreign) if file is not None}))
 
 
-def _parsed(source: bytes) -> ast.Module | None:
+def parsed(source: bytes) -> ast.Module | None:
     """None for what is not Python, or broken: importing it will raise the error."""
     try:
         return ast.parse(source)
@@ -85,8 +85,9 @@ def _parsed(source: bytes) -> ast.Module | None:
 
 
 @lru_cache(maxsize=4096)
-def _code_digest(source: bytes) -> bytes:
-    tree, parts = _parsed(source), list[str]()
+def code_digest(source: bytes) -> bytes:
+    """Of the code of one file, without prose and formatting; of its bytes if it is not Python."""
+    tree, parts = parsed(source), list[str]()
     if tree is None:
         return hashlib.sha256(source).digest()
     _write_code(tree, parts)
@@ -132,7 +133,7 @@ def _foreign_files(
     yield from _package_files(path, roots)
     for node in imports:
         level = node.level if isinstance(node, ast.ImportFrom) else 0
-        for name in _module_names(node):
+        for name in module_names(node):
             folders = [path.parents[level - 1]] if level else roots
             target = next((file for root in folders if (file := _module_file(root.joinpath(*name.split("."))))), None)
             if target is not None and not is_installed(target):
@@ -161,7 +162,7 @@ def _module_file(module: Path) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
-def _module_names(node: ast.Import | ast.ImportFrom) -> list[str]:
+def module_names(node: ast.Import | ast.ImportFrom) -> list[str]:
     """Modules that an import statement may mean: ``from a.b import c`` is a.b, or a.b.c. Relative names are relative to
     their starting folder: ``from .b import c`` is b, or b.c."""
     names = [alias.name for alias in node.names]
