@@ -127,9 +127,11 @@ def main(arguments: Sequence[str]) -> bool:
     every = {name for names in PAGES.values() for name in names if is_kept(name)}
     if unknown := [name for name in arguments if name not in PAGES and name not in every]:
         sys.exit(f"{', '.join(unknown)}: no page and no kept result. Known: {', '.join([*PAGES, *sorted(every)])}.")
-    wanted = [
-        one for name in arguments for one in ([found for found, _ in unverified(name)] if name in PAGES else [name])
-    ]
+    wanted = list[str]()
+    for name in arguments:
+        wanted += [found for found, _ in unverified(name)] if name in PAGES else [name]
+    if not wanted:
+        print(f"Every kept result of {' and '.join(arguments)} is verified.")
     return all([verify(name) for name in wanted])
 
 
