@@ -15,7 +15,6 @@ from assay.core.spec import Spec
 from assay.execute.grid import grid
 from assay.execute.inline import Inline, MemoryEngine
 from assay.execute.plan import plan
-from assay.execute.queue import Queue
 from assay.store.store import Store
 from assay.study.file import read
 
@@ -83,7 +82,7 @@ def todo(study, store, dtype="float32"):
 def finish(study, store, machine=Machine()):
     """Compute what is missing; the records, in the order in which they were made."""
     records = []
-    for record in Inline(Desk(store, machine)).run(Queue(todo(study, store, machine.dtype).artifacts, store)):
+    for record in Inline(Desk(store, machine)).run(todo(study, store, machine.dtype).artifacts, store):
         store.put(record)
         records.append(record)
     return records

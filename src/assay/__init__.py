@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.api import assert_faithful, attribute, environment, evaluate, run
+    from assay.core.errors import AssayError, NotApplicable
+    from assay.core.evidence import Evidence, Score
+    from assay.core.query import Query
+    from assay.core.question import Question
+    from assay.core.trial import Trial
+
+    __version__: str
 
 __all__ = [
-    "AgopExplainer",
     "AssayError",
+    "Evidence",
     "NotApplicable",
+    "Query",
+    "Question",
+    "Score",
+    "Trial",
+    "__version__",
     "assert_faithful",
     "attribute",
     "environment",
@@ -16,17 +30,27 @@ __all__ = [
     "run",
 ]
 
+_MODULES = {
+    "AssayError": "core.errors",
+    "Evidence": "core.evidence",
+    "NotApplicable": "core.errors",
+    "Query": "core.query",
+    "Question": "core.question",
+    "Score": "core.evidence",
+    "Trial": "core.trial",
+}
 
-def __getattr__(name: str) -> Any:
-    """Import the module of a name on first use, so that ``import assay`` imports no torch."""
-    if name in ("AssayError", "NotApplicable"):
-        return getattr(import_module("assay.core.errors"), name)
-    if name == "AgopExplainer":
-        return import_module("assay.serving").AgopExplainer
-    if name in __all__:
-        return getattr(import_module("assay.api"), name)
-    raise AttributeError(f"module 'assay' has no attribute {name!r}")
+if not TYPE_CHECKING:  # type checkers see the imports above
 
+    def __getattr__(name: str) -> object:
+        """Import the module of a name on first use, so that ``import assay`` imports no torch."""
+        from importlib import import_module, metadata
 
-def __dir__() -> list[str]:
-    return __all__
+        if name == "__version__":
+            return metadata.version("assay-xai")
+        if name in __all__:
+            return getattr(import_module(f"assay.{_MODULES.get(name, 'api')}"), name)
+        raise AttributeError(f"module 'assay' has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return __all__

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, Union, overload
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from assay.artifacts.artifact import split_blocks
+from assay.artifacts.artifact import Block, default_block_size, split_blocks
 from assay.artifacts.component import Component
 from assay.artifacts.model import Place, make_place
 from assay.artifacts.score import make_score
@@ -26,9 +26,9 @@ from assay.core.floors import Check, Rule
 from assay.core.machine import Machine, Resources
 from assay.core.protocols import Environment, Method
 from assay.core.question import Question
-from assay.core.setting import Reference, Samples
+from assay.core.setting import Reference, Samples, Setting
 from assay.core.spec import Spec, Value
-from assay.evaluation import Evaluation, by_name
+from assay.evaluation import Evaluation, InMemoryEnvironment, by_name
 from assay.evaluation import evaluate as evaluate_in_memory
 from assay.execute.inline import MemoryEngine
 from assay.execute.run import run as run_study
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 # up to five times faster than few large ones. (Our own processes keep pages: core/heap.py.)
 USER_PROCESS = Machine(memory=2**26)
 Array = npt.NDArray[np.generic]
+Rows: TypeAlias = Union[Tensor, Array, "pd.DataFrame"]
 
 
 def environment(name: str, **params: Value) -> Environment:
@@ -58,29 +59,82 @@ def environment(name: str, **params: Value) -> Environment:
     return component_and_name("environments", name, params)[0]  # type: ignore[no-any-return]
 
 
+@overload
 def attribute(
-    environment: Environment | str,
+    subject: Environment | str,
     method: Method | str | Callable[..., Any],
-    n: int = 16,
-    seed: int = 0,
-    question: Question = Question(),
-) -> Attributed:
-    """Attribute ``n`` samples. ``method`` is a spec, one of our methods, a Captum class, or your callable.
+    n: int = ...,
+    seed: int = ...,
+    question: Question = ...,
+) -> Attributed: ...
 
-    The numbers are those of a study with the same environment, method, question and seed.
+
+@overload
+def attribute(
+    subject: nn.Module | Any,
+    x: Rows,
+    method: Method | str | Callable[..., Any],
+    /,
+    *,
+    target: Tensor | Array | int | None = ...,
+    reference: Rows | None = ...,
+    readout: str | None = ...,
+    outputs: str | None = ...,
+    baseline: str | float = ...,
+    memory: int = ...,
+) -> Attributed: ...
+
+
+def attribute(subject: Any, *arguments: Any, **options: Any) -> Attributed:
+    """One attribution, to be shown and judged: of samples of an environment, or of rows of your own model.
+
+    ``attribute("color_count", "integrated_gradients", n=8)`` gives the numbers of a study with the same environment,
+    method, question and seed. ``attribute(model, x, "integrated_gradients", target=3)`` explains class 3 of each row.
+
+    Parameters
+    ----------
+    subject : an environment, or its name or spec; or a model: a torch module or an estimator in scikit-learn's manner
+    x : with a model, its rows: images (N, C, H, W) or a table (N, D)
+    method : a name or spec, one of our methods, a Captum class, or your callable
+    n, seed : how many samples of an environment, and of which seed
+    question : with an environment, which number is explained against which baseline; default: the environment's
+    target : with a model, the class to explain, one for all or one per row; None: the predicted class
+    reference, readout, outputs, baseline, memory : with a model, as for ``evaluate``
+
+    The result has ``attribution``, ``gap`` (how far the attributions miss the sum that the method promises),
+    ``show()`` and ``score(metric)``.
     """
-    instance, name = method_and_name(method)
+    is_environment = isinstance(subject, str) or (hasattr(subject, "setting") and hasattr(subject, "sample"))
+    return (_attribute_samples if is_environment else _attribute_rows)(subject, *arguments, **options)
+
+
+def _attribute_samples(
+    environment: Environment | str, method: Any, n: int = 16, seed: int = 0, question: Question = Question()
+) -> Attributed:
     memory = MemoryEngine(USER_PROCESS, raises=True)
-    place = _place(environment, seed)
-    trials = make_trials(place, Component("methods", instance=instance), question, split_blocks(n, BLOCK, n))
+    return _attributed(memory, _place(environment, seed), method, question, split_blocks(n, BLOCK, n))
+
+
+@torch.inference_mode(False)  # methods need gradients, also where the caller is in inference mode
+def _attribute_rows(model: Any, x: Any, method: Any, *, target: Any = None, **options: Any) -> Attributed:
+    setting, samples, machine = _own(model, x, target, **options)
+    place = make_place(Component("environments", instance=InMemoryEnvironment(setting, samples)), 0, 0, machine.dtype)
+    blocks = split_blocks(len(samples), default_block_size(setting.kind), len(samples))
+    return _attributed(MemoryEngine(machine, raises=True), place, method, Question(), blocks)
+
+
+def _attributed(
+    memory: MemoryEngine, place: Place, method: Any, question: Question, blocks: tuple[Block, ...]
+) -> Attributed:
+    instance, name = method_and_name(method)
+    trials = make_trials(place, Component("methods", instance=instance), question, blocks)
     memory.realise(trials)
     return Attributed(name, trials, memory)
 
 
 def _place(environment: Environment | str, seed: int) -> Place:
-    return make_place(
-        Component("environments", instance=component_and_name("environments", environment)[0]), seed, seed
-    )
+    instance = component_and_name("environments", environment)[0]
+    return make_place(Component("environments", instance=instance), seed, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +165,17 @@ def run(
     workers: int = 0,
     scale: str = "quick",
 ) -> Run:
-    """Run a study, or what the store lacks of it. 0 workers: compute in this process. ``scale`` is quick or full."""
+    """Run a study, or what the store lacks of it.
+
+    Parameters
+    ----------
+    study : the name of a shipped study, a study file, or a Study
+    store : the folder of results; default: ``runs/<name of the study>``
+    limit : at most so many samples of each environment
+    seeds : instead of those of the study
+    workers : processes; 0: compute in this one
+    scale : quick, as the file is written, or full
+    """
     whole_study = (study if isinstance(study, Study) else find(str(study))).at(scale)
     root = Path(store) if store is not None else Path("runs") / whole_study.name
     finished = run_study(whole_study.narrowed(limit, None if seeds is None else tuple(seeds)), root, Resources(workers))
@@ -119,31 +183,56 @@ def run(
     return Run(root, result(results, run_named(results, finished.run)))
 
 
-@torch.inference_mode(False)  # methods need gradients, also where the caller is in inference mode
+@torch.inference_mode(False)
 def evaluate(
     model: nn.Module | Any,
-    x: Tensor | Array | pd.DataFrame,
+    x: Rows,
     target: Tensor | Array | int | None = None,
     methods: Sequence[str | Any] = METHODS,
     metrics: Sequence[str | Any] = METRICS,
     *,
     label: Tensor | Array | None = None,
-    reference: Tensor | Array | pd.DataFrame | None = None,
+    reference: Rows | None = None,
     readout: str | None = None,
     outputs: str | None = None,
     baseline: str | float = "zero",
     memory: int = USER_PROCESS.memory,
 ) -> Evaluation:
-    """Score methods on your own model and rows, images (N, C, H, W) or tables (N, D); no truth is needed.
+    """Score methods on your own model and rows; no truth is needed. ``print`` the result.
 
-    ``print`` the result, or take its ``frame()``. The model is a torch module or an estimator in scikit-learn's manner.
-    Methods and metrics are specs or objects. Rows are floats, as the model reads them; arrays get the model's format.
-
-    ``target`` is the class to explain, one for all or one per row; None: the predicted class. ``label`` is the true
-    class of each row, for metrics that use accuracy; None: ``target`` if given, else the predictions. ``reference`` are
-    training rows, for methods that fit and metrics that prepare. ``outputs`` is what the model returns: logits (None,
-    but for an estimator what it has), probabilities or a value; ``readout`` the number explained (None: that).
+    Parameters
+    ----------
+    model : a torch module, or an estimator in scikit-learn's manner
+    x : rows as the model reads them, floats: images (N, C, H, W) or a table (N, D)
+    target : the class to explain, one for all or one per row; None: the predicted class
+    methods, metrics : specs or objects
+    label : the true class of each row, for metrics that use accuracy; None: ``target`` if given, else the predictions
+    reference : training rows, for methods that fit and metrics that prepare
+    readout : the number explained: logit, probability, margin or value; None: what the model returns
+    outputs : what the model returns: logits (None, but for an estimator what it has), probabilities or a value
+    baseline : what inputs are compared with: zero, mean (of the reference), uniform (noise) or a number
+    memory : bytes for one model call
     """
+    named_methods = by_name(method_and_name(method) for method in _checked_list("methods", methods))
+    named_metrics = by_name(component_and_name("metrics", metric) for metric in _checked_list("metrics", metrics))
+    options = {"readout": readout, "outputs": outputs, "baseline": baseline, "memory": memory}
+    setting, samples, machine = _own(model, x, target, label=label, reference=reference, **options)
+    return evaluate_in_memory(setting, samples, named_methods, named_metrics, machine)
+
+
+def _own(
+    model: Any,
+    x: Any,
+    target: Any,
+    *,
+    label: Any = None,
+    reference: Any = None,
+    readout: str | None = None,
+    outputs: str | None = None,
+    baseline: str | float = "zero",
+    memory: int = USER_PROCESS.memory,
+) -> tuple[Setting, Samples, Machine]:
+    """A user's model and rows, checked: where questions are asked, the samples, and what computes them."""
     model, outputs = as_model(model, outputs)
     rows = checked_rows("x", as_rows("x", x, model))
     question = _question(outputs, readout, checked_baseline(baseline, rows.dtype), target, reference)
@@ -166,10 +255,7 @@ def evaluate(
     if reference is not None:
         extra = checked_rows("reference", as_rows("reference", reference, model).to(rows), rows)
         setting = replace(setting, reference=Reference(extra, predictions(setting.model, extra, outputs, machine)))
-    named_methods = by_name(method_and_name(method) for method in _checked_list("methods", methods))
-    named_metrics = by_name(component_and_name("metrics", metric) for metric in _checked_list("metrics", metrics))
-    samples = Samples(rows, labels, None, tuple(range(len(rows))), targets)
-    return evaluate_in_memory(setting, samples, named_methods, named_metrics, machine)
+    return setting, Samples(rows, labels, None, tuple(range(len(rows))), targets), machine
 
 
 def _question(outputs: str, readout: str | None, baseline: str | float, target: object, reference: object) -> Question:
@@ -201,10 +287,20 @@ def assert_faithful(
 ) -> None:
     """Raise AssertionError when the environment refutes the method; with ``strict``, also when it is undecided.
 
-    F1 is checked overall, for positive and for negative truth, and the signs must agree on a share ``agreement`` of the
-    true effect. Without ``signs``, only F1 overall decides, as in the paper. With at least three seeds that draw the
-    model, a method is refuted where the whole interval lies below gamma. With fewer seeds, or with ``rule="point"``,
-    the value decides.
+    F1 is checked overall, for positive and for negative truth. With at least three seeds that draw the model, a method
+    is refuted where the whole interval lies below gamma. With fewer seeds, or with ``rule="point"``, the value decides.
+
+    Parameters
+    ----------
+    method : a name or spec, one of our methods, a Captum class, or your callable
+    environment : an environment with known truth, or its name or spec
+    gamma : the floor of the metric
+    metric : one that is better when higher
+    n, seeds : how many samples of each seed
+    signs : False: only F1 overall decides, as in the paper
+    agreement : share of the true effect on which the signs must agree
+    rule : interval or point
+    strict : raise also where the test is undecided
     """
     metric_spec = resolve("metrics", Spec.parse(metric))
     if not card("metrics", metric_spec.name).with_params(metric_spec).fact("higher_is_better", True):
@@ -213,10 +309,8 @@ def assert_faithful(
         check: Component("metrics", instance=component_and_name("metrics", str(spec))[0])
         for check, spec in floors(metric_spec, metric, gamma, signs, agreement)
     }
-    memory, component = (
-        MemoryEngine(USER_PROCESS, raises=True),
-        Component("methods", instance=method_and_name(method)[0]),
-    )
+    memory = MemoryEngine(USER_PROCESS, raises=True)
+    component = Component("methods", instance=method_and_name(method)[0])
     places = [_place(environment, seed) for seed in seeds]
     trials = [make_trials(place, component, Question(), split_blocks(n, BLOCK, n)) for place in places]
     memory.realise(trial for seed_trials in trials for trial in seed_trials)
@@ -229,8 +323,10 @@ def assert_faithful(
     verdict = Verdict(
         str(method), gamma, tuple(filter(None, measured)), positive_only and checks != tuple(metric_by_check)
     )
-    assert verdict.measured, f"{metric} is undefined on all {n} samples"
-    assert not verdict.fails(strict), str(verdict)
+    if not verdict.measured:
+        raise AssertionError(f"{metric} is undefined on all {n} samples")
+    if verdict.fails(strict):
+        raise AssertionError(str(verdict))
 
 
 def _measured(environment: str, check: Check, score: Mapping[str, Any], rule: Rule) -> Measured | None:

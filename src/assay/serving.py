@@ -6,9 +6,8 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -24,7 +23,7 @@ from assay.core.question import Question
 from assay.core.readout import readout as readout_module
 from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
-from assay.core.spec import Value
+from assay.core.spec import Spec, Value
 from assay.foreign import models
 from assay.foreign.fingerprint import fingerprint
 from assay.foreign.inputs import as_rows, checked_rows, dtype_name, one_line
@@ -47,30 +46,33 @@ class Facts:
     model: str  # fingerprint
 
 
-@dataclass(frozen=True, eq=False)
 class AgopExplainer:
     """Predictions of a model, each with the attribution of the method ``agop`` for the predicted class.
 
-    It holds a frozen copy of the model in evaluation mode, so what happens to the original later changes nothing. Calls
-    change no state: threads may share an explainer, as far as the model itself keeps nothing between calls.
+    ``AgopExplainer(threshold=0.05).fit(model, rows)`` holds a frozen copy of the model in evaluation mode, so what
+    happens to the original later changes nothing. Calls change no state: threads may share an explainer, as far as the
+    model itself keeps nothing between calls.
+
+    Parameters
+    ----------
+    outputs : what the model answers with: logits, probabilities or a value
+    readout : the explained number, of the predicted class: logit, probability, margin or value; None: the outputs
+    params : parameters of the method ``agop`` (``assay show agop``)
     """
 
-    model: nn.Module
-    fitted: Mapping[str, Tensor]
-    facts: Facts
+    model_: nn.Module  # the copy
+    fitted_: Mapping[str, Tensor]
+    facts_: Facts
 
-    @classmethod
+    def __init__(self, *, outputs: str = "logits", readout: str | None = None, **params: Value) -> None:
+        self.outputs, self.readout, self.params = outputs, readout, params
+
     @torch.inference_mode(False)
-    def fit(
-        cls, model: nn.Module, rows: Any, *, outputs: str = "logits", readout: str | None = None, **params: Value
-    ) -> AgopExplainer:
-        """Fit to a model and training rows (N, *features), a tensor, an array or a data frame.
-
-        ``outputs`` and ``readout`` are those of ``assay.evaluate``, ``params`` the parameters of the method ``agop``.
-        """
-        x = checked_rows("rows", as_rows("rows", rows, model)).to(_device(model))
-        question = Question(models.default_readout(outputs, readout), 1.0, "zero", "predicted")
-        method, name = component_and_name("methods", "agop", params)
+    def fit(self, model: nn.Module, rows: Any) -> Self:
+        """Fit to a model and training rows (N, *features), a tensor, an array or a data frame."""
+        x, outputs = checked_rows("rows", as_rows("rows", rows, model)).to(_device(model)), self.outputs
+        question = Question(models.default_readout(outputs, self.readout), 1.0, "zero", "predicted")
+        method, name = component_and_name("methods", "agop", self.params)
         copy = models.frozen_copy(model, x)
         count = models.count_outputs(copy, x, outputs)
         if outputs == "value" and count > 1:
@@ -82,7 +84,12 @@ class AgopExplainer:
         samples = Samples(x, torch.zeros(len(x), dtype=torch.long, device=x.device), None, tuple(range(len(x))))
         fitted = method.fit(make_query(setting, samples, Question(), Stream("own"), machine))
         shape, dtype = tuple(x.shape[1:]), dtype_name(x.dtype)
-        return cls(copy, fitted, Facts(name, outputs, str(question.readout), shape, dtype, fingerprint(model)))
+        return self._set(copy, fitted, Facts(name, outputs, str(question.readout), shape, dtype, fingerprint(model)))
+
+    def _set(self, model: nn.Module, fitted: Mapping[str, Tensor], facts: Facts) -> Self:
+        self.model_, self.fitted_, self.facts_ = model, fitted, facts
+        self._readout = readout_module(Question(facts.readout, 1.0), facts.outputs)
+        return self
 
     @torch.inference_mode(False)
     def __call__(self, batch: Tensor) -> tuple[Tensor, Tensor]:
@@ -92,15 +99,15 @@ class AgopExplainer:
         """
         points = self._checked(batch).detach().clone().requires_grad_()
         with torch.enable_grad():
-            outputs = self.model(points)
+            outputs = self.model_(points)
             explained = self._readout(outputs).gather(1, outputs.argmax(dim=1, keepdim=True))
             (gradient,) = torch.autograd.grad(explained.sum(), points, materialize_grads=True)
-        return outputs.detach(), weighted(gradient, points.detach(), self.fitted)
+        return outputs.detach(), weighted(gradient, points.detach(), self.fitted_)
 
     def save(self, path: str | Path) -> None:
         """Write a safetensors file. The model is not in it, only its fingerprint."""
-        tensors = {name: tensor.cpu().contiguous() for name, tensor in self.fitted.items()}
-        facts = json.dumps(asdict(self.facts))
+        tensors = {name: tensor.cpu().contiguous() for name, tensor in self._checked_fit().fitted_.items()}
+        facts = json.dumps(asdict(self.facts_))
         metadata = {"format": FORMAT, "facts": facts, "sha256": _digest(facts, tensors)}
         write_atomically(Path(path), encode(tensors, metadata))
 
@@ -115,14 +122,18 @@ class AgopExplainer:
             )
         device = _device(model)
         mean = tensors["mean"].to(device, getattr(torch, facts.dtype)).reshape(1, *facts.shape)
-        return cls(models.frozen_copy(model, mean), {name: part.to(device) for name, part in tensors.items()}, facts)
+        method = Spec.parse(facts.method)
+        explainer = cls(outputs=facts.outputs, readout=facts.readout, **dict(method.params))
+        fitted = {name: part.to(device) for name, part in tensors.items()}
+        return explainer._set(models.frozen_copy(model, mean), fitted, facts)
 
-    @cached_property
-    def _readout(self) -> nn.Module:
-        return readout_module(Question(self.facts.readout, 1.0), self.facts.outputs)
+    def _checked_fit(self) -> Self:
+        if not hasattr(self, "facts_"):
+            raise SpecError("this AgopExplainer is not fitted yet: call fit(model, rows) first.")
+        return self
 
     def _checked(self, batch: Tensor) -> Tensor:
-        facts = self.facts
+        facts = self._checked_fit().facts_
         if not isinstance(batch, Tensor):
             raise SpecError(f"the batch is {type(batch).__name__}: give a torch.Tensor.")
         if tuple(batch.shape[1:]) != facts.shape or dtype_name(batch.dtype) != facts.dtype:

@@ -1,9 +1,14 @@
 """What ``import assay`` offers agrees with what a study computes."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+import torch
 
 import assay
+import streams
 from assay.core.errors import SpecError
 from assay.core.question import Question
 from assay.store.store import Store
@@ -93,3 +98,49 @@ def test_a_captum_class_without_gradients_explains_a_forest():
 def test_a_forest_is_a_classifier_for_every_metric_of_the_model(metric):
     forest = assay.environment("tabular_rule", model="forest", d=4, informative=2, train_rows=64, trees=3)
     assert assay.attribute(forest, "occlusion", n=8).score(metric, canvas="mean").value is not None
+
+
+def small_model():
+    with streams.seeded():
+        return torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4)).eval()
+
+
+ROWS = torch.linspace(-2, 2, 30, dtype=torch.float32).reshape(5, 6).sin()
+
+
+def test_a_model_and_rows_are_attributed_without_an_environment():
+    from captum.attr import IntegratedGradients
+
+    model = small_model()
+    found = assay.attribute(model, ROWS, "integrated_gradients(steps=200)", target=3)
+    expected = IntegratedGradients(model).attribute(ROWS, target=3, n_steps=200)
+    np.testing.assert_allclose(found.attribution, expected.detach(), rtol=1e-3, atol=1e-4)
+    change = (model(ROWS) - model(torch.zeros_like(ROWS)))[:, 3].detach()
+    np.testing.assert_allclose(found.promised, change, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found.gap, found.attribution.double().sum(dim=1) - found.promised)
+    assert "logit of the label" in repr(found)
+
+
+def test_a_model_s_attribution_has_the_scores_of_an_evaluation():
+    model = small_model()
+    found = assay.attribute(model, ROWS, "gradient").score("insertion")
+    cell = assay.evaluate(model, ROWS, methods=["gradient"], metrics=["insertion"])["gradient", "insertion"]
+    assert (found.value, found.defined.sum()) == (cell.value, cell.defined)
+    with pytest.raises(SpecError, match="target"):
+        assay.attribute(model, ROWS, "gradient", target=4)
+
+
+def test_the_package_s_names_are_there_and_typed():
+    import importlib.metadata
+
+    assert set(dir(assay)) == set(assay.__all__)
+    assert all(getattr(assay, name) is not None for name in assay.__all__)
+    assert assay.__version__ == importlib.metadata.version("assay-xai")
+
+
+def test_a_refutation_needs_no_assert_statement():
+    code = "import assay; assay.assert_faithful('constant', 'color_count(side=16, sizes=(3, 6))', n=2)"
+    ended = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 1
+    assert "AssertionError: constant" in ended.stderr
+    assert "refuted by color_count" in ended.stderr

@@ -11,7 +11,7 @@ from torch import nn
 from torch.testing import assert_close
 
 import assay
-from assay import AgopExplainer
+from assay.serving import AgopExplainer
 from scenes import cnn, data, mlp, randomised
 from streams import seeded
 
@@ -35,7 +35,7 @@ def by_the_method(model, reference, batch, spec="agop", **question):
 def test_the_numbers_are_those_of_the_method(params):
     model = mlp()
     spec = f"agop({', '.join(f'{name}={value!r}' for name, value in params.items())})"
-    outputs, attributions = AgopExplainer.fit(model, ROWS, **params)(BATCH)
+    outputs, attributions = AgopExplainer(**params).fit(model, ROWS)(BATCH)
     assert torch.equal(outputs, model(BATCH))
     assert_close(attributions, by_the_method(model, ROWS, BATCH, spec), rtol=0, atol=1e-6)
     assert attributions.dtype == torch.float32
@@ -43,27 +43,27 @@ def test_the_numbers_are_those_of_the_method(params):
 
 @pytest.mark.parametrize("readout", ["logit", "probability", "margin"])
 def test_another_readout_is_that_of_the_method(readout):
-    found = AgopExplainer.fit(mlp(), ROWS, readout=readout)(BATCH)[1]
+    found = AgopExplainer(readout=readout).fit(mlp(), ROWS)(BATCH)[1]
     assert_close(found, by_the_method(mlp(), ROWS, BATCH, readout=readout), rtol=0, atol=1e-6)
 
 
 @seeded()
 def test_a_value_and_probabilities_are_explained():
     value = randomised(nn.Sequential(nn.Linear(6, 4), nn.ReLU(), nn.Linear(4, 1)))
-    found = AgopExplainer.fit(value, ROWS, outputs="value")(BATCH)[1]
+    found = AgopExplainer(outputs="value").fit(value, ROWS)(BATCH)[1]
     assert_close(found, by_the_method(value, ROWS, BATCH, outputs="value"), rtol=0, atol=1e-6)
     soft = nn.Sequential(mlp(), nn.Softmax(dim=1)).eval()
-    found = AgopExplainer.fit(soft, ROWS, outputs="probabilities")(BATCH)[1]
+    found = AgopExplainer(outputs="probabilities").fit(soft, ROWS)(BATCH)[1]
     assert_close(found, by_the_method(soft, ROWS, BATCH, outputs="probabilities"), rtol=0, atol=1e-6)
 
 
 def test_rows_may_have_any_shape_and_batches_any_size(path):
     image_rows, images = data(20, 2, 8, 8, seed=5), data(3, 2, 8, 8, seed=6)
-    explainer = AgopExplainer.fit(cnn(), image_rows)
+    explainer = AgopExplainer().fit(cnn(), image_rows)
     assert_close(explainer(images)[1], by_the_method(cnn(), image_rows, images), rtol=0, atol=1e-6)
     sequence = nn.Sequential(nn.Flatten(), mlp()).eval()
-    AgopExplainer.fit(sequence, ROWS.view(-1, 3, 2)).save(path)
-    explainer, flat = AgopExplainer.load(path, sequence), AgopExplainer.fit(mlp(), ROWS)(BATCH)[1]
+    AgopExplainer().fit(sequence, ROWS.view(-1, 3, 2)).save(path)
+    explainer, flat = AgopExplainer.load(path, sequence), AgopExplainer().fit(mlp(), ROWS)(BATCH)[1]
     for size in (0, 1, 2, 9):
         outputs, attributions = explainer(BATCH[:size].view(-1, 3, 2))
         assert outputs.shape == (size, 3)
@@ -82,10 +82,10 @@ def test_one_call_is_one_forward_and_one_backward_pass_of_the_whole_batch():
                 x.register_hook(lambda slopes: self.passes.append(("backward", len(slopes))))
             return self.layers(x)
 
-    explainer = AgopExplainer.fit(Counted(), ROWS)
-    explainer.model.passes.clear()
+    explainer = AgopExplainer().fit(Counted(), ROWS)
+    explainer.model_.passes.clear()
     explainer(BATCH)
-    assert explainer.model.passes == [("forward", 9), ("backward", 9)]
+    assert explainer.model_.passes == [("forward", 9), ("backward", 9)]
 
 
 @seeded()
@@ -93,7 +93,7 @@ def test_the_users_model_and_batch_stay_as_they_are():
     model = nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Dropout(), nn.ReLU(), nn.Linear(8, 3)).train()
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     batch = BATCH.clone()
-    explainer = AgopExplainer.fit(model, ROWS)
+    explainer = AgopExplainer().fit(model, ROWS)
     explainer(batch)
     assert all(module.training for module in model.modules())
     assert all(parameter.requires_grad and parameter.grad is None for parameter in model.parameters())
@@ -105,24 +105,24 @@ def test_the_users_model_and_batch_stay_as_they_are():
 
 def test_what_happens_to_the_model_later_does_not_reach_the_explainer():
     model = mlp()
-    explainer = AgopExplainer.fit(model, ROWS)
+    explainer = AgopExplainer().fit(model, ROWS)
     before = explainer(BATCH)
     nn.init.zeros_(model[0].weight)
     assert_close(explainer(BATCH), before, rtol=0, atol=0)
 
 
 def test_answers_are_plain_tensors_also_in_inference_mode():
-    explainer = AgopExplainer.fit(mlp(), ROWS)
+    explainer = AgopExplainer().fit(mlp(), ROWS)
     expected = explainer(BATCH)
     with torch.inference_mode():
         found = explainer(BATCH.clone())
-        assert_close(AgopExplainer.fit(mlp(), ROWS)(BATCH.clone()), expected)
+        assert_close(AgopExplainer().fit(mlp(), ROWS)(BATCH.clone()), expected)
     assert_close(found, expected)
     assert not any(tensor.requires_grad or tensor.is_inference() for tensor in found)
 
 
 def test_a_row_with_nan_has_no_attribution_and_the_others_keep_theirs():
-    explainer = AgopExplainer.fit(mlp(), ROWS)
+    explainer = AgopExplainer().fit(mlp(), ROWS)
     spoilt = BATCH.clone()
     spoilt[2, 1] = torch.nan
     attributions = explainer(spoilt)[1]
@@ -132,7 +132,7 @@ def test_a_row_with_nan_has_no_attribution_and_the_others_keep_theirs():
 
 
 def test_threads_may_share_an_explainer():
-    explainer = AgopExplainer.fit(mlp(), ROWS)
+    explainer = AgopExplainer().fit(mlp(), ROWS)
     batches = [data(7, 6, seed=seed) for seed in range(16)]
     expected = [explainer(batch) for batch in batches]
     with ThreadPoolExecutor(8) as pool:
@@ -142,15 +142,15 @@ def test_threads_may_share_an_explainer():
 
 
 def test_a_saved_explainer_is_the_same_after_loading(path):
-    explainer = AgopExplainer.fit(mlp(), ROWS, threshold=0.1, readout="margin")
+    explainer = AgopExplainer(threshold=0.1, readout="margin").fit(mlp(), ROWS)
     explainer.save(path)
     loaded = AgopExplainer.load(str(path), mlp())
-    assert loaded.facts == explainer.facts
+    assert loaded.facts_ == explainer.facts_
     assert_close(loaded(BATCH), explainer(BATCH), rtol=0, atol=0)
 
 
 def test_another_model_is_refused(path):
-    AgopExplainer.fit(mlp(), ROWS).save(path)
+    AgopExplainer().fit(mlp(), ROWS).save(path)
     changed = mlp()
     with torch.no_grad():
         changed[4].bias[0] += 1e-3
@@ -162,7 +162,7 @@ def test_another_model_is_refused(path):
 def test_a_file_that_is_not_whole_or_not_ours_is_refused_in_a_sentence(path):
     from safetensors.torch import save_file
 
-    AgopExplainer.fit(mlp(), ROWS).save(path)
+    AgopExplainer().fit(mlp(), ROWS).save(path)
     whole = path.read_bytes()
     flipped = bytes([whole[-3] ^ 1])
     for content, told in (
@@ -188,7 +188,7 @@ def test_a_file_that_is_not_whole_or_not_ours_is_refused_in_a_sentence(path):
 def test_a_file_holds_tensors_and_facts_only(path):
     from safetensors import safe_open
 
-    AgopExplainer.fit(mlp(), ROWS).save(path)
+    AgopExplainer().fit(mlp(), ROWS).save(path)
     with safe_open(path, "pt") as file:
         names = file.keys()
         assert sorted(names) == ["factor", "mean"]
@@ -206,7 +206,7 @@ def test_a_file_holds_tensors_and_facts_only(path):
 )
 def test_a_batch_of_other_rows_is_refused(batch, told):
     with pytest.raises(assay.AssayError, match=told):
-        AgopExplainer.fit(mlp(), ROWS)(batch)
+        AgopExplainer().fit(mlp(), ROWS)(batch)
 
 
 class Detached(nn.Module):
@@ -231,7 +231,7 @@ class Detached(nn.Module):
 )
 def test_what_cannot_be_fitted_is_refused_in_a_sentence(model, rows, asked, told):
     with pytest.raises(assay.AssayError, match=told):
-        AgopExplainer.fit(model, rows, **asked)
+        AgopExplainer(**asked).fit(model, rows)
 
 
 def test_the_example_of_the_documentation_runs(tmp_path, monkeypatch):

@@ -64,9 +64,14 @@ class Grid:
 
     @cached_property
     def wanted(self) -> tuple[Artifact, ...]:
-        evidence = (block for series in self.series for blocks in series.evidence.values() for block in blocks)
-        trials = (trial for series in self.series for trial in series.trials)
-        return (*self.gallery.values(), *trials, *evidence, *(row.score for row in self.rows))
+        """Block by block, each attribution with its evidence; scores last."""
+        blocks = (
+            artifact
+            for series in self.series
+            for block, trial in enumerate(series.trials)
+            for artifact in (trial, *(evidence[block] for evidence in series.evidence.values()))
+        )
+        return (*self.gallery.values(), *blocks, *(row.score for row in self.rows))
 
 
 def grid(study: Study, dtype: str = "float32") -> Grid:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,27 +16,39 @@ from assay.core.evidence import Evidence, merge
 from assay.core.machine import Machine
 from assay.core.records import Record
 from assay.execute.plan import missing
-from assay.execute.queue import Queue
 from assay.store.memory import MemoryStore
+from assay.store.protocol import Records
 
 
 @dataclass(frozen=True)
 class Inline:
-    """Computes one artifact after the other in this process."""
+    """Computes one artifact after the other in this process, in the order of the plan."""
 
     desk: Desk
     raises: bool = False  # exceptions pass through instead of becoming records
 
-    def run(self, queue: Queue) -> Iterator[Record]:
+    def run(self, artifacts: Iterable[Artifact], store: Records) -> Iterator[Record]:
         threads = torch.get_num_threads()
         torch.set_num_threads(self.desk.machine.threads)
         try:
-            while (task := queue.next()) is not None:
-                record = self.desk.compute(*task, raises=self.raises)
-                queue.add_record(record)
-                yield record
+            yield from self._records(list(artifacts), store)
         finally:
             torch.set_num_threads(threads)
+
+    def _records(self, artifacts: list[Artifact], store: Records) -> Iterator[Record]:
+        """A record is kept as long as an artifact that is still to be computed needs it."""
+        uses = Counter(need.key for artifact in artifacts for need in artifact.needs)
+        records = dict(store.answers(uses.keys() - {artifact.key for artifact in artifacts}))
+        for artifact in artifacts:
+            needed = {need.key: records[need.key] for need in artifact.needs}
+            record = self.desk.compute(artifact, needed, raises=self.raises)
+            for need in artifact.needs:
+                uses[need.key] -= 1
+                if not uses[need.key]:
+                    records.pop(need.key, None)
+            if uses[artifact.key]:
+                records[artifact.key] = record
+            yield record
 
 
 class MemoryEngine:
@@ -48,7 +61,7 @@ class MemoryEngine:
 
     def realise(self, wanted: Iterable[Artifact]) -> None:
         """Compute the wanted artifacts that are not in memory yet."""
-        for record in self._executor.run(Queue(missing(wanted, self.store), self.store)):
+        for record in self._executor.run(missing(wanted, self.store), self.store):
             self.store.put(record)
 
     def __getitem__(self, artifact: Artifact) -> Record:

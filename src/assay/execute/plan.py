@@ -13,9 +13,6 @@ from assay.store.protocol import Records
 if TYPE_CHECKING:
     from assay.execute.grid import Grid
 
-# Shared artifacts come first, because many others need them. (The queue prefers evidence and scores that are ready.)
-RANK = {"model": 0, "samples": 1, "fit": 1, "probe": 1, "prepared": 2, "trial": 3, "evidence": 4, "score": 5}
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -46,7 +43,7 @@ def plan(grid: Grid, store: Records) -> Plan:
 
 
 def missing(wanted: Iterable[Artifact], store: Records) -> list[Artifact]:
-    """The artifacts that have to be computed, each once, prerequisites first.
+    """The artifacts that have to be computed, each once, prerequisites right before what needs them.
 
     A wanted artifact is computed if the store has no answer for it. One that another artifact will read must also be
     intact: its arrays are read and checked.
@@ -60,15 +57,15 @@ def missing(wanted: Iterable[Artifact], store: Records) -> list[Artifact]:
     def add(artifact: Artifact) -> None:
         if artifact.key in to_compute:
             return
-        to_compute[artifact.key] = artifact
         for need in artifact.needs:
             if need.key not in intact:
                 absent = need.key in wanted_keys and need.key not in answers
                 intact[need.key] = not absent and store.has(need.key, intact=True)
             if not intact[need.key]:
                 add(need)
+        to_compute[artifact.key] = artifact
 
     for artifact in wanted:
         if artifact.key not in answers:
             add(artifact)
-    return sorted(to_compute.values(), key=lambda artifact: RANK[artifact.kind])
+    return list(to_compute.values())

@@ -15,9 +15,10 @@ from math import frexp, inf
 from assay.artifacts.artifact import Artifact, Group
 from assay.core.records import Record
 from assay.execute.cost import Costs
-from assay.execute.plan import RANK
 from assay.store.protocol import Records
 
+# Shared artifacts come first, because many others need them; but evidence and scores that are ready precede them.
+RANK = {"model": 0, "samples": 1, "fit": 1, "probe": 1, "prepared": 2, "trial": 3, "evidence": 4, "score": 5}
 _FIRST = ("evidence", "score")
 
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from assay.artifacts.artifact import Group
 from assay.artifacts.component import Component
 from assay.core.records import Record
-from assay.execute.plan import RANK
-from assay.execute.queue import Queue
+from assay.execute.queue import RANK, Queue
 from assay.store.memory import MemoryStore
 from yard_study import todo
 

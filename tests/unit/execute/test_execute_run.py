@@ -8,7 +8,6 @@ from assay.core.errors import AssayError
 from assay.core.machine import Machine
 from assay.execute.grid import grid
 from assay.execute.inline import Inline
-from assay.execute.queue import Queue
 from assay.execute.run import run
 from assay.report.runs import latest_run
 from assay.store.store import Store
@@ -82,7 +81,7 @@ def test_a_study_of_no_samples_is_refused(study):
 def test_threads_are_given_back(study, store):
     before = torch.get_num_threads()
     artifacts = todo(study(), store).artifacts
-    running = Inline(Desk(store, Machine(threads=before + 1))).run(Queue(artifacts, store))
+    running = Inline(Desk(store, Machine(threads=before + 1))).run(artifacts, store)
     next(running)
     assert torch.get_num_threads() == before + 1
     running.close()
