@@ -213,10 +213,19 @@ def evaluate(
     baseline : what inputs are compared with: zero, mean (of the reference), uniform (noise) or a number
     memory : bytes for one model call
     """
+    setting, samples, machine = _own(
+        model,
+        x,
+        target,
+        label=label,
+        reference=reference,
+        readout=readout,
+        outputs=outputs,
+        baseline=baseline,
+        memory=memory,
+    )
     named_methods = by_name(method_and_name(method) for method in _checked_list("methods", methods))
     named_metrics = by_name(component_and_name("metrics", metric) for metric in _checked_list("metrics", metrics))
-    options = {"readout": readout, "outputs": outputs, "baseline": baseline, "memory": memory}
-    setting, samples, machine = _own(model, x, target, label=label, reference=reference, **options)
     return evaluate_in_memory(setting, samples, named_methods, named_metrics, machine)
 
 

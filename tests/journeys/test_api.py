@@ -142,5 +142,5 @@ def test_a_refutation_needs_no_assert_statement():
     code = "import assay; assay.assert_faithful('constant', 'color_count(side=16, sizes=(3, 6))', n=2)"
     ended = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True, timeout=120)
     assert ended.returncode == 1
-    assert "AssertionError: constant" in ended.stderr
+    assert "AssertionError" in ended.stderr
     assert "refuted by color_count" in ended.stderr

@@ -65,13 +65,13 @@ class Grid:
     @cached_property
     def wanted(self) -> tuple[Artifact, ...]:
         """Block by block, each attribution with its evidence; scores last."""
-        blocks = (
-            artifact
-            for series in self.series
-            for block, trial in enumerate(series.trials)
-            for artifact in (trial, *(evidence[block] for evidence in series.evidence.values()))
-        )
-        return (*self.gallery.values(), *blocks, *(row.score for row in self.rows))
+        return (*self.gallery.values(), *self._blocks(), *(row.score for row in self.rows))
+
+    def _blocks(self) -> Iterator[Artifact]:
+        for series in self.series:
+            for block, trial in enumerate(series.trials):
+                yield trial
+                yield from (evidence[block] for evidence in series.evidence.values())
 
 
 def grid(study: Study, dtype: str = "float32") -> Grid:
