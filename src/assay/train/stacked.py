@@ -33,8 +33,8 @@ def fit_stacked(
     its own generator. Labels (N,) are common to all.
 
     Networks are linear layers with a ReLU between them (``mlp``). Each gets the same batches as alone and takes the
-    same steps, up to the rounding of a batched product: none for the networks of ``assay bench retraining``, about 1e-7
-    after ten epochs if layers have odd widths. All end frozen and in evaluation mode.
+    same steps, up to the rounding of a batched product: none for the networks of ``make bench TASK=retraining``, about
+    1e-7 after ten epochs if layers have odd widths. All end frozen and in evaluation mode.
     A training that was stopped resumes as in ``fit``.
     """
     layers = [_linear_layers(network) for network in networks]

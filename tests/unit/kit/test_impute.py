@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 from torch.nn.functional import interpolate
 
-from assay.bench.imputation import Ratios, Sweep, reference
 from assay.kit.imputation.impute import Singular, add_noise, impute, on_device
+from benchmarks.imputation import Ratios, Sweep, reference
 
 SIDE = 224
 ALLOWED = 1e-3  # of the value range of the known pixels
