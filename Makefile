@@ -28,8 +28,8 @@ test: setup
 # Lint, types, and the tests that the files changed since a commit can break, nearest first, as many as fit a minute.
 BASE ?= HEAD
 test-fast: setup
-	$(BIN)/ruff format --check src tests examples
-	$(BIN)/ruff check src tests examples
+	$(BIN)/ruff format --check src tests examples benchmarks
+	$(BIN)/ruff check src tests examples benchmarks
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n 2 --changed $(BASE) || [ $$? -eq 5 ]  # 5: no test is concerned
 	@echo "These were the tests nearest to what changed since $(BASE); 'make test' runs all."
@@ -48,8 +48,8 @@ torture: setup
 	PYTHONPATH=tests $(BIN)/python -m torture --write docs/reliability.md
 
 check: setup
-	$(BIN)/ruff format --check src tests examples
-	$(BIN)/ruff check src tests examples
+	$(BIN)/ruff format --check src tests examples benchmarks
+	$(BIN)/ruff check src tests examples benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q tests/test_architecture.py
@@ -71,15 +71,16 @@ build/quantus-%/.ready: pyproject.toml
 	@touch $@
 
 format: setup
-	$(BIN)/ruff format src tests examples
-	$(BIN)/ruff check --fix src tests examples
+	$(BIN)/ruff format src tests examples benchmarks
+	$(BIN)/ruff check --fix src tests examples benchmarks
 
+# Speed and memory next to peers: TASK=kernel_shap or TASK='memory --json'; default: all tasks.
 bench: setup
-	$(BIN)/assay bench
+	$(BIN)/python -m benchmarks $(TASK)
 
 # How many source files one question leads through.
 journey: setup
-	$(BIN)/python benchmarks/journey.py
+	$(BIN)/python -m benchmarks.journey
 
 # Generated files, and a list of the results on pages that the code may no longer give; PAGE=README, PAGE=experiments or
 # PAGE=attributionlab/lime computes a block of those again and stamps them if every digit agrees.

@@ -3,7 +3,7 @@
 One study is computed in this process again and again, each time with one option changed. Printed are the largest
 differences from the first computation: of an attribution, as a share of the largest magnitude in its map, and of the
 scores of samples, as a share of the largest magnitude of a metric. 0 means equal bit for bit.
-Takes two minutes of one core; arguments such as "--threads 2" select variants.
+``python -m benchmarks.determinism`` takes two minutes of one core; arguments such as "--threads 2" select variants.
 """
 
 from __future__ import annotations
@@ -11,8 +11,12 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from assay.core.evidence import Evidence
 from assay.core.heap import keep_pages
@@ -20,6 +24,7 @@ from assay.core.machine import Machine
 from assay.execute.grid import grid
 from assay.execute.inline import MemoryEngine
 from assay.study.file import read
+from benchmarks.tables import Row, show
 
 ENVIRONMENTS = {
     "color_count 64x64": "color_count(side=64, sizes=(9, 17))",
@@ -39,7 +44,8 @@ VARIANTS = {
     "blocks of 8": (Machine(), 8),
 }
 
-Numbers = dict[tuple[str, str, str], np.ndarray]  # environment, method, "" or metric: rows of all samples
+Array = npt.NDArray[Any]
+Numbers = dict[tuple[str, str, str], Array]  # environment, method, "" or metric: rows of all samples
 
 
 def compute(machine: Machine, block: int) -> Numbers:
@@ -61,39 +67,34 @@ def compute(machine: Machine, block: int) -> Numbers:
     return numbers
 
 
-def difference(first: np.ndarray, second: np.ndarray) -> float:
+def difference(first: Array, second: Array) -> float:
     """The largest difference as a share of the largest magnitude: of each map, or of a metric's values."""
     axis = 1 if first.ndim == 2 else None
     scale = np.abs(first).max(axis=axis, keepdims=True)
     return float((np.abs(second - first) / np.where(scale > 0, scale, 1)).max())
 
 
-def main() -> None:
+def table(variants: Sequence[str]) -> Iterator[Row]:
+    reference = compute(Machine(), BLOCK)
+    for variant in variants:
+        numbers, row, largest = compute(*VARIANTS[variant]), {"changed": variant}, (0.0, "")
+        for environment, (what, is_map) in product(ENVIRONMENTS, (("maps", True), ("scores", False))):
+            found = {
+                f"{key[1]} {key[2]}".strip(): difference(rows, numbers[key])
+                for key, rows in reference.items()
+                if key[0] == environment and (key[2] == "") == is_map
+            }
+            row[f"{environment}: {what}"] = f"{max(found.values()):.1e}" if any(found.values()) else "0"
+            largest = max(largest, *((value, f"{who}, {environment}") for who, value in found.items()))
+        yield {**row, "the largest": largest[1] if largest[0] else ""}
+
+
+def main(arguments: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as cache:
         os.environ["ASSAY_CACHE"] = cache  # trained once, so that only attributions and scores differ
         keep_pages()
-        reference = compute(Machine(), BLOCK)
-        print("| changed | " + " | ".join(f"{name}: maps | scores" for name in ENVIRONMENTS) + " |")
-        print("|---" * (1 + 2 * len(ENVIRONMENTS)) + "|")
-        worst: dict[str, tuple[float, str]] = {}
-        for variant in sys.argv[1:] or VARIANTS:
-            machine, block = VARIANTS[variant]
-            numbers, cells = compute(machine, block), []
-            for environment in ENVIRONMENTS:
-                for is_map in (True, False):
-                    found = {
-                        f"{key[1]} {key[2]}".strip(): difference(rows, numbers[key])
-                        for key, rows in reference.items()
-                        if key[0] == environment and (key[2] == "") == is_map
-                    }
-                    cells.append(f"{max(found.values()):.1e}" if any(found.values()) else "0")
-                    for who, value in found.items():
-                        worst[variant] = max(worst.get(variant, (0.0, "")), (value, f"{who}, {environment}"))
-            print(f"| {variant} | " + " | ".join(cells) + " |", flush=True)
-        print("\nThe largest of each line:")
-        for variant, (value, who) in worst.items():
-            print(f"{variant}: {f'{value:.1e} ({who})' if value else '0'}")
+        show(arguments, (table([name for name in arguments if name in VARIANTS] or list(VARIANTS)), 1))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,16 +1,17 @@
 """How many source files one question leads through: the files of the package whose functions run.
 
 Three journeys on tiny instances, each made twice so that caches are warm; the second time is counted. Then the lines of
-the rooms that they lead through. ``make journey`` prints it.
+the rooms that they lead through. ``make journey`` prints the counts; with ``--json``, the names.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -66,19 +67,22 @@ def lines(room: str) -> int:
     return sum(len(file.read_text(encoding="utf-8").splitlines()) for file in found)
 
 
-def main() -> None:
-    for name, journey in (
-        ("assay.evaluate(...)", evaluate),
-        ("assay run (one cell)", run),
-        ("attribute(...).score(...)", attribute_and_score),
-    ):
-        found = files(journey)
-        print(f"{name}: {len(found)} files")
-        if "-v" in sys.argv:
-            print("   ", " ".join(found))
+def main(arguments: Sequence[str]) -> None:
+    found = {name: files(journey) for name, journey in JOURNEYS.items()}
     counted = {room: lines(room) for room in ROOMS if (ROOT / room).exists()}
+    if "--json" in arguments:
+        print(json.dumps({"files": found, "lines": counted}, indent=1))
+        return
+    for name, names in found.items():
+        print(f"{name}: {len(names)} files")
     print("lines:", ", ".join(f"{room} {count:,}" for room, count in counted.items()), f"= {sum(counted.values()):,}")
 
 
+JOURNEYS = {
+    "assay.evaluate(...)": evaluate,
+    "assay run (one cell)": run,
+    "attribute(...).score(...)": attribute_and_score,
+}
+
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,16 +1,17 @@
 """What one record, one block, one file and one row cost: the numbers behind docs/scale.md.
 
-    python benchmarks/unit_costs.py
+    python -m benchmarks.unit_costs
 
 Wall times of one process. Sizes are those of a small study of 64 x 64 images with real methods and metrics.
 """
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Callable
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -18,7 +19,6 @@ from statistics import mean
 import numpy as np
 import psutil
 
-from assay.bench.engine import study as trivial_study
 from assay.core.records import Record, canonical
 from assay.execute.grid import grid
 from assay.execute.plan import plan
@@ -28,6 +28,8 @@ from assay.report.export import frame, write
 from assay.store.log import encode
 from assay.store.store import Store
 from assay.study.file import read
+from benchmarks.engine import study as trivial_study
+from benchmarks.tables import Row, show
 
 BLOCKS = 20_000
 EXPORTED = 500  # blocks
@@ -43,14 +45,14 @@ SIZES = {
 }
 
 
-def main() -> None:
+def costs() -> Iterator[Row]:
     for measure in (planning, sizes, driving, indexing, exporting, scheduling):
         with tempfile.TemporaryDirectory() as folder:
-            measure(Path(folder))
+            yield from measure(Path(folder))
 
 
-def say(what: str, value: float, unit: str) -> None:
-    print(f"{what:<66} {value:>10,.3g} {unit}" if value < 100 else f"{what:<66} {value:>10,.0f} {unit}", flush=True)
+def cost(what: str, value: float, unit: str) -> Row:
+    return {"what": what, "cost": float(f"{value:.3g}" if value < 100 else f"{value:.0f}"), "unit": unit}
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -59,7 +61,7 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def sizes(folder: Path) -> None:
+def sizes(folder: Path) -> Iterator[Row]:
     """Bytes of a record, of an attribution and of a row of evidence."""
     run(read(SIZES, "sizes"), folder / "s")
     store = Store.open(folder / "s")
@@ -69,13 +71,13 @@ def sizes(folder: Path) -> None:
         if record.arrays:
             arrays[record.kind].append(store.arrays.path(record.arrays).stat().st_size)
     for kind in ("trial", "evidence", "probe", "score"):
-        say(f"log line of a record: {kind}", mean(lines[kind]), "bytes")
-    say("array file: attribution of a sample of 64 x 64", mean(arrays["trial"]) / BLOCK, "bytes")
-    say(f"array file: a score row, in blocks of {BLOCK}", mean(arrays["evidence"]) / BLOCK, "bytes")
-    say("files per record with arrays", 1, "file")
+        yield cost(f"log line of a record: {kind}", mean(lines[kind]), "bytes")
+    yield cost("array file: attribution of a sample of 64 x 64", mean(arrays["trial"]) / BLOCK, "bytes")
+    yield cost(f"array file: a score row, in blocks of {BLOCK}", mean(arrays["evidence"]) / BLOCK, "bytes")
+    yield cost("files per record with arrays", 1, "file")
 
 
-def planning(folder: Path) -> None:
+def planning(folder: Path) -> Iterator[Row]:
     """Time and memory of a plan, per block: a trial and its evidence."""
     process, store = psutil.Process(), Store.open(folder / "s")
     before = process.memory_info().rss
@@ -84,11 +86,11 @@ def planning(folder: Path) -> None:
     todo = plan(study_grid, store)
     taken = time.perf_counter() - start
     queue = Queue(todo.artifacts, store)
-    say(f"plan, per block, {BLOCKS:,} blocks", taken / BLOCKS * 1e3, "ms")
-    say("memory of the plan and the queue, per block", (process.memory_info().rss - before) / BLOCKS, "bytes")
+    yield cost(f"plan, per block, {BLOCKS:,} blocks", taken / BLOCKS * 1e3, "ms")
+    yield cost("memory of the plan and the queue, per block", (process.memory_info().rss - before) / BLOCKS, "bytes")
     assert queue
     keys = sum(len(canonical(series.to_json())) for series in study_grid.series)
-    say("run record, per block of a method with one metric", keys / BLOCKS, "bytes")
+    yield cost("run record, per block of a method with one metric", keys / BLOCKS, "bytes")
 
 
 def _records(count: int) -> list[Record]:
@@ -97,34 +99,34 @@ def _records(count: int) -> list[Record]:
     return [Record("trial", f"{number:064x}", "ok", arrays=f"{number:064x}", data=data) for number in range(count)]
 
 
-def driving(folder: Path) -> None:
+def driving(folder: Path) -> Iterator[Row]:
     """What the driver does for each record, and what a worker does for each array."""
     store, records = Store.open(folder / "s"), _records(BLOCKS)
-    taken = seconds(lambda: [store.put(record) for record in records])
-    say("driver: a record is logged", taken / BLOCKS * 1e3, "ms")
+    taken = seconds(lambda: deque(map(store.put, records), maxlen=0))
+    yield cost("driver: a record is logged", taken / BLOCKS * 1e3, "ms")
     values = [np.full((16, 64, 64), number, dtype=np.float32) for number in range(500)]
     taken = seconds(lambda: [store.save({"attribution": value}) for value in values])
-    say("worker: an array file of 256 KB is written", taken / len(values) * 1e3, "ms")
+    yield cost("worker: an array file of 256 KB is written", taken / len(values) * 1e3, "ms")
 
 
-def indexing(folder: Path) -> None:
+def indexing(folder: Path) -> Iterator[Row]:
     """A store without an index is opened: every line is read, checked and indexed."""
     store = Store.open(folder / "s", sync=False)
     for record in _records(BLOCKS):
         store.put(record)
     store.close()
-    say("index, per record", seconds(lambda: Store.open(folder / "s").refresh()) / BLOCKS * 1e3, "ms")
+    yield cost("index, per record", seconds(lambda: Store.open(folder / "s").refresh()) / BLOCKS * 1e3, "ms")
     size = (folder / "s" / "index.sqlite").stat().st_size
-    say("index, per record", size / BLOCKS, "bytes")
+    yield cost("index, per record", size / BLOCKS, "bytes")
 
 
-def exporting(folder: Path) -> None:
+def exporting(folder: Path) -> Iterator[Row]:
     """The long table, by rows per block."""
     for block in (1, 64):
         table = {
-            "environments": [{"use": "assay.bench.engine:Zeros", "samples": EXPORTED * block, "block": block}],
-            "methods": ["assay.bench.engine:Echo"],
-            "metrics": ["assay.bench.engine:ZeroScore"],
+            "environments": [{"use": "benchmarks.engine:Zeros", "samples": EXPORTED * block, "block": block}],
+            "methods": ["benchmarks.engine:Echo"],
+            "metrics": ["benchmarks.engine:ZeroScore"],
             "gallery": 0,
         }
         root, rows = folder / str(block), EXPORTED * block
@@ -132,12 +134,12 @@ def exporting(folder: Path) -> None:
         store = Store.open(root)
         taken = seconds(partial(write, store, folder / "table.parquet"))
         table_bytes = frame(store).memory_usage(deep=True).sum()
-        say(f"export to parquet, blocks of {block}", rows / taken, "rows/s")
-        say(f"memory of the long table, blocks of {block}", table_bytes / rows, "bytes/row")
-        say(f"parquet file, blocks of {block}", (folder / "table.parquet").stat().st_size / rows, "bytes/row")
+        yield cost(f"export to parquet, blocks of {block}", rows / taken, "rows/s")
+        yield cost(f"memory of the long table, blocks of {block}", table_bytes / rows, "bytes/row")
+        yield cost(f"parquet file, blocks of {block}", (folder / "table.parquet").stat().st_size / rows, "bytes/row")
 
 
-def scheduling(_folder: Path) -> None:
+def scheduling(_folder: Path) -> Iterator[Row]:
     """Dask's scheduler with trivial tasks, two workers."""
     import distributed
 
@@ -149,8 +151,8 @@ def scheduling(_folder: Path) -> None:
     ):
         client.gather(client.map(abs, range(100), pure=False))
         taken = seconds(lambda: client.gather(client.map(abs, range(TASKS), pure=False)))
-    say("Dask scheduler, trivial tasks sent together", TASKS / taken, "tasks/s")
+    yield cost("Dask scheduler, trivial tasks sent together", TASKS / taken, "tasks/s")
 
 
 if __name__ == "__main__":
-    main()
+    show(sys.argv[1:], (costs(), 1))

@@ -40,7 +40,7 @@ def keep_run(name: str, store: str) -> None:
 
 
 def keep_serving() -> None:
-    keep("serving", [{name: row[name] for name in BENCH} for row in answer("bench", "serving")], indent=1)
+    keep("serving", [{name: row[name] for name in BENCH} for row in answer("serving", module="benchmarks")], indent=1)
 
 
 def keep_exact() -> None:

@@ -18,7 +18,7 @@ from pages import ROOT, Json, answer, filled, head, keep, kept, piped
 
 PAGE = ROOT / "README.md"
 STUDIES = ("demo", "attributionlab/token_count", "attributionlab/baseline")
-TASKS = (  # of `assay bench` that README quotes
+TASKS = (  # of benchmarks/ that README quotes
     "kernel_shap",
     "lime_tabular",
     "deep_shap",
@@ -34,7 +34,7 @@ CONTROLS = ("Random", "Constant")
 def run(name: str) -> None:
     """Run a command and keep what README needs of its answer."""
     if name == "bench":
-        keep(name, [row for task in TASKS for row in answer("bench", task)], indent=1)
+        keep(name, answer(*TASKS, module="benchmarks"), indent=1)
     else:
         keep_run(name, f"runs/{name}")
 

@@ -20,10 +20,10 @@ Json = Any
 Table = Callable[[], Iterator[str]]  # its lines
 
 
-def answer(*arguments: str) -> Json:
-    """What a command of assay prints with ``--json``."""
-    print("assay", *arguments, file=sys.stderr)
-    command = [sys.executable, "-m", "assay.cli.main", *arguments, "--json"]
+def answer(*arguments: str, module: str = "assay.cli.main") -> Json:
+    """What the command assay, or another module, prints with ``--json``."""
+    print(module, *arguments, file=sys.stderr)
+    command = [sys.executable, "-m", module, *arguments, "--json"]
     return json.loads(subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
 
 

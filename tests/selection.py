@@ -185,7 +185,7 @@ def _steps(start: Path, changed: frozenset[Path]) -> tuple[int, ...]:
 
 @cache
 def imported(path: Path) -> frozenset[Path]:
-    """The files of the package, the tests and the documentation that a file imports, also inside functions."""
+    """The files of this repository that a file imports, also inside functions."""
     tree = sources.parsed(path.read_bytes()) if path.is_file() else None
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)] if tree else []
     names = {name for node in nodes for name in sources.module_names(node)}
@@ -194,6 +194,6 @@ def imported(path: Path) -> frozenset[Path]:
 
 @cache
 def _files_of(name: str) -> tuple[Path, ...]:
-    stems = [ROOT.joinpath(folder, *name.split(".")) for folder in ("src", "tests", "docs")]
+    stems = [ROOT.joinpath(folder, *name.split(".")) for folder in ("src", "tests", "docs", "")]
     files = [file for stem in stems for file in (stem.with_name(f"{stem.name}.py"), stem / "__init__.py")]
     return tuple(file for file in files if file.is_file())

@@ -122,7 +122,7 @@ def _claims() -> Iterator[str]:
 
 
 def _serving() -> Iterator[str]:
-    """Latencies and projections; what ``assay bench serving`` printed."""
+    """Latencies and projections; what ``make bench TASK=serving`` printed."""
     yield from head("problem", "who", "figure", "ratio")
     for row in kept("serving"):
         yield piped(row["problem"].partition(", ")[2], row["who"], row["figure"], row["ratio"])

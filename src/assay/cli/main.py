@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from assay.cli import bench, check, demo, evaluate, export, ls, report, run, show, store
+from assay.cli import check, demo, evaluate, export, ls, report, run, show, store
 from assay.core.errors import AssayError
 from assay.core.heap import keep_pages
 from assay.core.records import printable
@@ -65,7 +65,6 @@ _command(report.report)
 _command(export.export)
 _command(evaluate.evaluate, loads=True)
 _command(check.check, loads=True)
-_command(bench.bench)
 for function in store.COMMANDS:
     _command(function, group=store_app)
 

@@ -65,35 +65,3 @@ def smoothing_matrix(size: int, sigma: float, like: Tensor) -> Tensor:
     positions = (torch.arange(size, device=like.device).unsqueeze(1) + offsets) % period
     nearest = torch.minimum(positions, period - positions)
     return like.new_zeros(size, size).scatter_add_(1, nearest, (weights / weights.sum()).expand(size, -1))
-
-
-class Adam:
-    """Adam for one tensor, in PyTorch's form and with its defaults."""
-
-    def __init__(self, lr: float, decay: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8) -> None:
-        self.lr, self.decay, self.epsilon = lr, decay, epsilon
-        self.first: Tensor | float = 0.0
-        self.second: Tensor | float = 0.0
-        self.steps = 0
-
-    def __call__(self, values: Tensor, slope: Tensor) -> Tensor:
-        """The tensor one step further down."""
-        first_decay, second_decay = self.decay
-        self.steps += 1
-        self.first = first_decay * self.first + (1 - first_decay) * slope
-        self.second = second_decay * self.second + (1 - second_decay) * slope**2
-        size = (self.second / (1 - second_decay**self.steps)).sqrt() + self.epsilon
-        return values - self.lr / (1 - first_decay**self.steps) * self.first / size
-
-
-class RmsProp:
-    """RMSprop for one tensor, in PyTorch's form and with its defaults."""
-
-    def __init__(self, lr: float, decay: float = 0.99, epsilon: float = 1e-8) -> None:
-        self.lr, self.decay, self.epsilon = lr, decay, epsilon
-        self.second: Tensor | float = 0.0
-
-    def __call__(self, values: Tensor, slope: Tensor) -> Tensor:
-        """The tensor one step further down."""
-        self.second = self.decay * self.second + (1 - self.decay) * slope**2
-        return values - self.lr * slope / (self.second.sqrt() + self.epsilon)

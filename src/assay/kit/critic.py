@@ -9,7 +9,6 @@ from torch import Tensor
 from torch.nn.functional import batch_norm, conv2d, leaky_relu, linear, pad
 
 from assay.core.rng import Draws
-from assay.kit.bottleneck import RmsProp
 
 SLOPE = 0.2  # of the leaky ReLUs
 SMALLEST = 4  # positions per side that two convolutions of stride 2 need
@@ -38,7 +37,7 @@ class Critic:
         widths = (channels * height * width, *hidden, 1)
         self.linears = [_initial_weights(draws, maps, outputs, inputs) for inputs, outputs in pairwise(widths)]
         self.clip = clip
-        self.steps = [RmsProp(lr) for _ in self._weights()]
+        self.optimiser = torch.optim.RMSprop(self._weights(), lr=lr)
 
     def __call__(self, maps: Tensor) -> Tensor:
         """One number per map, larger for maps that look real."""
@@ -57,8 +56,11 @@ class Critic:
         weights = [weight.requires_grad_() for weight in self._weights()]
         with torch.enable_grad():
             slopes = torch.autograd.grad(self(fake).mean() - self(real).mean(), weights)
-        for weight, slope, step in zip(weights, slopes, self.steps, strict=True):
-            weight.requires_grad_(False).copy_(step(weight, slope).clamp(-self.clip, self.clip))
+        for weight, slope in zip(weights, slopes, strict=True):
+            weight.requires_grad_(False).grad = slope
+        self.optimiser.step()
+        for weight in weights:
+            weight.clamp_(-self.clip, self.clip)
 
     def pull(self, fake: Tensor) -> Tensor:
         """The gradient of minus the mean output, with respect to the imitations."""

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from assay.core.errors import NotApplicable
 from assay.core.query import Query
-from assay.kit.bottleneck import Adam, Bottleneck
+from assay.kit.bottleneck import Bottleneck
 from assay.kit.layers import forward_hooks
 from assay.methods._cam import activations, spatial_layer
 
@@ -32,13 +32,14 @@ class Descent:
     def __call__(self, query: Query, bottleneck: Bottleneck, loss: Loss, purpose: str) -> Tensor:
         """The mask's alpha, (N, C, h, w) in float64. Samples stay independent: the loss is their sum, and Adam works
         entry by entry."""
-        draws, step = query.draws(purpose), Adam(self.lr)
-        signal = bottleneck.signal
-        alpha = torch.full_like(signal, self.alpha, dtype=torch.float64)
+        draws, signal = query.draws(purpose), bottleneck.signal
+        alpha = torch.full_like(signal, self.alpha, dtype=torch.float64, requires_grad=True)
+        optimiser = torch.optim.Adam([alpha], lr=self.lr)
         for _ in range(self.steps):
             noise = draws.normal(self.copies, *signal.shape[1:]).to(signal)
-            alpha = step(alpha, self._slope(query, bottleneck, loss, alpha.requires_grad_(), noise)).detach()
-        return alpha
+            alpha.grad = self._slope(query, bottleneck, loss, alpha, noise)
+            optimiser.step()
+        return alpha.detach()
 
     def _slope(self, query: Query, bottleneck: Bottleneck, loss: Loss, alpha: Tensor, noise: Tensor) -> Tensor:
         with torch.enable_grad():

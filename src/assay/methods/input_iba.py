@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from assay.core.errors import SpecError
 from assay.core.query import Query
-from assay.kit.bottleneck import Bottleneck, RmsProp
+from assay.kit.bottleneck import Bottleneck
 from assay.kit.critic import Critic
 from assay.methods._bottleneck import Descent, bottleneck_layer, layer_output, objective
 from assay.methods._cam import activations
@@ -157,7 +157,8 @@ class Generator:
     def __init__(self, query: Query, layer: nn.Module, starts: Iterable[Tensor], rates: Iterable[float]) -> None:
         self.query, self.layer = query, layer
         self.parameters = [start.clone() for start in starts]  # the mask before its sigmoid, noise's mean and deviation
-        self.steps = [RmsProp(rate) for rate in rates]
+        groups = [{"params": [start], "lr": rate} for start, rate in zip(self.parameters, rates, strict=True)]
+        self.optimiser = torch.optim.RMSprop(groups)
 
     def mask(self) -> Tensor:
         return self.parameters[0].sigmoid()
@@ -169,14 +170,14 @@ class Generator:
 
     def learn(self, noise: Tensor, pull: Tensor) -> None:
         """One descent step; ``pull`` is the loss's gradient at the features."""
-        parameters = [parameter.requires_grad_() for parameter in self.parameters]
-        slopes = [torch.zeros_like(parameter) for parameter in parameters]
+        for parameter in self.parameters:
+            parameter.requires_grad_().grad = None
         for part in self.query.parts(len(noise), gradients=True):
             with torch.enable_grad():
-                gradients = torch.autograd.grad(self._output(noise[part]), parameters, pull[part])
-            slopes = [slope + gradient for slope, gradient in zip(slopes, gradients, strict=True)]
-        rows = zip(self.steps, parameters, slopes, strict=True)
-        self.parameters = [step(parameter.detach(), slope) for step, parameter, slope in rows]
+                self._output(noise[part]).backward(pull[part], inputs=self.parameters)
+        self.optimiser.step()
+        for parameter in self.parameters:
+            parameter.requires_grad_(False)
 
     def _output(self, noise: Tensor) -> Tensor:
         _, mean, deviation = self.parameters

@@ -1,7 +1,7 @@
 """95 % confidence intervals of scores: 95 % of them should contain the value of infinitely many draws.
 
 What is drawn together is one unit: the seed where a seed draws a model, the sample where it draws samples only.
-``docs/intervals.md`` has the rule, its reasons, and how often its intervals cover, as printed by ``stats/coverage.py``.
+``docs/intervals.md`` has the rule, its reasons, and how often its intervals cover (``benchmarks/coverage.py``).
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from typing import Any
 import torch
 from torch import Generator, Tensor, nn
 
-from assay.train.adam import FlatAdam
 from assay.train.checkpoints import Checkpoints
 from assay.train.fit import split_batches
 
@@ -33,8 +32,8 @@ def fit_stacked(
     its own generator. Labels (N,) are common to all.
 
     Networks are linear layers with a ReLU between them (``mlp``). Each gets the same batches as alone and takes the
-    same steps, up to the rounding of a batched product: none for the networks of ``assay bench retraining``, about 1e-7
-    after ten epochs if layers have odd widths. All end frozen and in evaluation mode.
+    same steps, up to the rounding of a batched product: none for the networks of ``make bench TASK=retraining``, about
+    1e-7 after ten epochs if layers have odd widths. All end frozen and in evaluation mode.
     A training that was stopped resumes as in ``fit``.
     """
     layers = [_linear_layers(network) for network in networks]
@@ -43,7 +42,7 @@ def fit_stacked(
         for begin in range(0, len(networks), size):
             part = slice(begin, begin + size)
             stack = _Stack(layers[part])
-            stepper = FlatAdam(stack.parameters, stack.gradients, lr)
+            stepper = torch.optim.Adam([stack.parameters], lr=lr)
             training = _Training(stack.parameters, stepper, generators[part])
             checkpoints = Checkpoints(training, x[part], label, epochs, batch, lr)
             for epoch in range(checkpoints.done, epochs):
@@ -61,23 +60,20 @@ class _Training:
     """What the next epoch of a stack depends on."""
 
     parameters: Tensor
-    stepper: FlatAdam
+    stepper: torch.optim.Adam
     generators: Sequence[Generator]
 
     def state(self) -> dict[str, Any]:
         return {
             "numbers": self.parameters,
-            "means": self.stepper.means,
-            "squares": self.stepper.squares,
-            "steps": self.stepper.steps,
+            "moments": self.stepper.state.get(self.parameters, {}),
             "generators": [generator.get_state() for generator in self.generators],
         }
 
     def resume(self, state: dict[str, Any]) -> None:
         self.parameters.copy_(state["numbers"])
-        self.stepper.means.copy_(state["means"])
-        self.stepper.squares.copy_(state["squares"])
-        self.stepper.steps = state["steps"]
+        if state["moments"]:
+            self.stepper.state[self.parameters] = state["moments"]
         for generator, generator_state in zip(self.generators, state["generators"], strict=True):
             generator.set_state(generator_state)
 
@@ -114,15 +110,15 @@ def _batches(
 
 class _Stack:
     """K networks of one shape. The k-th network's weights of a layer are ``weight[k]`` of (K, out, in), its biases
-    ``bias[k]`` of (K, 1, out). All are views of the flat ``parameters``, their gradients of the flat ``gradients``."""
+    ``bias[k]`` of (K, 1, out). All are views of the flat ``parameters``, their gradients of its ``grad``."""
 
     def __init__(self, networks: Sequence[Sequence[nn.Linear]]) -> None:
         self.networks = networks
         tensors = [tensor for layer in zip(*networks, strict=True) for tensor in _stacked(layer)]
         self.parameters = torch.cat([tensor.flatten() for tensor in tensors])
-        self.gradients = torch.empty_like(self.parameters)
+        self.parameters.grad = torch.empty_like(self.parameters)
         self.weights, self.biases = _views(self.parameters, tensors)
-        self.weight_gradients, self.bias_gradients = _views(self.gradients, tensors)
+        self.weight_gradients, self.bias_gradients = _views(self.parameters.grad, tensors)
         self.classes = self.biases[-1].shape[-1]
         self.buffers: dict[int, tuple[list[Tensor], list[Tensor]]] = {}
 
@@ -138,7 +134,7 @@ class _Stack:
         return self.buffers[rows]
 
     def differentiate(self, x: Tensor, loss_gradient: Tensor) -> None:
-        """Set ``gradients`` to those of each network's mean cross entropy over rows (K, batch, d), without autograd."""
+        """Set gradients to those of each network's mean cross entropy over rows (K, batch, d), without autograd."""
         outputs, gradients = self.buffers_for(x.shape[1])
         for before, output, weight, bias in zip([x, *outputs[:-1]], outputs, self.weights, self.biases, strict=True):
             torch.baddbmm(bias, before, weight.transpose(1, 2), out=output)

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from assay.core.rng import Draws
-from assay.kit.bottleneck import Adam, Bottleneck, RmsProp, divergence, smoothing_matrix
+from assay.kit.bottleneck import Bottleneck, divergence, smoothing_matrix
 from assay.kit.critic import Critic
 from streams import seeded
 
@@ -118,20 +118,6 @@ def test_smoothing_of_short_axes_and_of_nothing():
 def test_the_divergence_of_the_standard_distribution_is_zero():
     assert float(divergence(torch.tensor(0.0), torch.tensor(1.0))) == 0
     assert_close(divergence(torch.tensor(2.0), torch.tensor(0.5)), torch.tensor(0.5 * (4 + 0.25 - 1) + log(2)))
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs"), [(Adam(0.3), torch.optim.Adam), (RmsProp(0.3), torch.optim.RMSprop)], ids=["adam", "rmsprop"]
-)
-def test_optimisers_are_pytorchs(ours, theirs):
-    parameter = drawn(4, 3).requires_grad_()
-    mine, optimiser = parameter.detach().clone(), theirs([parameter], lr=0.3)
-    for step in range(6):
-        slope = 10.0 ** (-step) * drawn(4, 3, seed=step)
-        parameter.grad = slope.clone()
-        optimiser.step()
-        mine = ours(mine, slope)
-    assert_close(mine, parameter.detach(), rtol=1e-12, atol=1e-12)
 
 
 @seeded()

@@ -16,8 +16,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-CHUNK = 2**21  # pixels of masks that the tensor solver takes at once
-
 
 class Singular(ValueError):
     """No pixel of a row is known: every constant would solve the system."""
@@ -27,55 +25,23 @@ def impute(x: Tensor, removed: Tensor) -> Tensor:
     """``x`` (N, C, H, W) with its removed pixels (N, H, W) replaced; float32 or float64, kept pixels bit for bit.
 
     A row's result depends on that row alone, and has no gradient. ``x`` may be expanded: one image, many masks.
+    The CPU solves it for every device; the result is copied back.
     ``Singular`` where a row has no known pixel; ValueError where known pixels are not finite.
     """
+    from assay.kit.imputation.solver import Solver  # numba takes a second to import
+
     _check(x, removed)
-    if x.device.type == "cpu":
-        return _on_cpu(x, removed)
-    if x.device.type == "mps":  # has no double precision
-        return _on_cpu(x.cpu(), removed.cpu()).to(x.device)
-    return on_device(x, removed)
+    out = x.detach().cpu().clone(memory_format=torch.contiguous_format)
+    solver = Solver(*x.shape[2:])
+    for values, mask in zip(out.numpy(), removed.cpu().contiguous().numpy(), strict=True):
+        if mask.any():
+            solver(values, mask)
+    return out.to(x.device)
 
 
 def add_noise(filled: Tensor, removed: Tensor, noise: Tensor) -> Tensor:
     """Add ``noise`` (N, C, H, W) to removed pixels (N, H, W) alone."""
     return torch.where(removed[:, None], filled + noise, filled)
-
-
-def on_device(x: Tensor, removed: Tensor) -> Tensor:
-    """As ``impute``, in tensor operations on any device."""
-    from assay.kit.imputation.torch_solver import solve_in_tensors
-
-    tolerance = 1e-11 if x.dtype == torch.float64 else 1e-7
-    out = []
-    rows = max(1, CHUNK // max(1, removed[0].numel())) if len(x) else 1
-    for values, mask in zip(x.detach().split(rows), removed.split(rows), strict=True):
-        low, high = _known_range(values, mask)
-        if not torch.isfinite(high - low).all():
-            raise ValueError("needs known pixels that are finite, and so is the range of their values")
-        span = torch.where(high > low, high - low, 1.0)
-        solution = solve_in_tensors((values.double() - low) / span, mask, tolerance)
-        solution = torch.where(high > low, low + solution * span, low)
-        out.append(torch.where(mask[:, None], solution.to(x.dtype), values))
-    return torch.cat(out) if out else x.clone()
-
-
-def _known_range(values: Tensor, removed: Tensor) -> tuple[Tensor, Tensor]:
-    """The least and the largest known value of every channel: (N, C, 1, 1)."""
-    mask = removed[:, None]
-    low = values.double().masked_fill(mask, torch.inf).amin(dim=(2, 3), keepdim=True)
-    return low, values.double().masked_fill(mask, -torch.inf).amax(dim=(2, 3), keepdim=True)
-
-
-def _on_cpu(x: Tensor, removed: Tensor) -> Tensor:
-    from assay.kit.imputation.solver import Solver  # numba takes a second to import
-
-    out = x.detach().clone(memory_format=torch.contiguous_format)
-    solver = Solver(*x.shape[2:])
-    for values, mask in zip(out.numpy(), removed.contiguous().numpy(), strict=True):
-        if mask.any():
-            solver(values, mask)
-    return out
 
 
 def _check(x: Tensor, removed: Tensor) -> None:

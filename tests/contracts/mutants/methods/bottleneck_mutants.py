@@ -40,11 +40,11 @@ MUTANTS = [
     ),
     *each(
         BOTH,
-        "Adam without correction of its start",
-        KIT,
-        "Adam.__call__",
-        "self.lr / (1 - first_decay ** self.steps) * self.first",
-        "self.lr * self.first",
+        "steps along the slope, not by Adam",
+        FIT,
+        "Descent.__call__",
+        "torch.optim.Adam",
+        "torch.optim.SGD",
     ),
     *each(BOTH, "mask not smoothed", KIT, "Bottleneck._shares", "down @ side.sigmoid() @ across.mT", "side.sigmoid()"),
     *each(
@@ -165,8 +165,8 @@ MUTANTS = [
         "weights not clipped",
         CRITIC,
         "Critic.learn",
-        "step(weight, slope).clamp(-self.clip, self.clip)",
-        "step(weight, slope)",
+        "weight.clamp_(-self.clip, self.clip)",
+        "weight",
     ),
     Mutant("input_iba", "pushed away", CRITIC, "Critic.pull", "-self(fake).mean()", "self(fake).mean()"),
     own(
