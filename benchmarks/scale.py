@@ -21,7 +21,6 @@ from assay.core.errors import AssayError
 from assay.core.machine import Resources
 from assay.core.query import Query
 from assay.core.records import Record
-from assay.execute.plan import Plan
 from assay.execute.run import run
 from assay.study.file import read
 from assay.study.study import Study
@@ -75,7 +74,7 @@ class Stopwatch:
     blocks: int = 0  # since then
     processes: set[int] = field(default_factory=set)
 
-    def __call__(self, record: Record | None, _plan: Plan) -> None:
+    def __call__(self, record: Record | None, *_: object) -> None:
         if record is None or record.kind != "evidence":
             return
         if record.status != "ok":

@@ -62,12 +62,9 @@ def computed(study: Study, root: Path, workers: int = 2) -> Json:
     from assay.cli.tables import to_json
     from assay.execute.run import run
     from assay.report.board import result
-    from assay.report.runs import run_named
-    from assay.store.store import Store
 
     finished = run(study, root, Resources(workers))
-    store = Store.open(root, create=False)
-    found = result(store, run_named(store, finished.run))
+    found = result(finished.store, finished.run)
     if found.failed():
         raise AssayError(f"{study.name}: cells failed in {root}, and a failure is no witness.")
     return to_json(found)

@@ -36,7 +36,6 @@ from assay.foreign.inputs import as_classes, as_rows, checked_baseline, checked_
 from assay.foreign.models import count_outputs, default_readout, own_setting, predictions
 from assay.report.board import Result, result
 from assay.report.remarks import method_remarks
-from assay.report.runs import run_named
 from assay.stats.faithfulness import Measured, Verdict, checks_for
 from assay.store.store import Store
 from assay.study.faithfulness import AGREEMENT, floors
@@ -179,8 +178,7 @@ def run(
     whole_study = (study if isinstance(study, Study) else find(str(study))).at(scale)
     root = Path(store) if store is not None else Path("runs") / whole_study.name
     finished = run_study(whole_study.narrowed(limit, None if seeds is None else tuple(seeds)), root, Resources(workers))
-    results = Store.open(root, create=False)
-    return Run(root, result(results, run_named(results, finished.run)))
+    return Run(root, result(finished.store, finished.run))
 
 
 @torch.inference_mode(False)

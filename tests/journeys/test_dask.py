@@ -88,7 +88,7 @@ def test_a_worker_and_the_scheduler_may_die(cluster, study, expected, tmp_path, 
     cluster.start()
     records = []
 
-    def watch(record, plan):
+    def watch(record, plan, store):
         if record is None:
             return
         records.append(record)

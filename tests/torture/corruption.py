@@ -7,11 +7,11 @@ from torture.arena import answers
 from torture.tally import Tally
 
 NEEDED = ("model", "fit", "probe", "prepared")  # computed again only if something else needs them
-PARTS = {"log": "logs/*.jsonl", "array": "arrays/*/*.safetensors", "index": "index.sqlite"}
+PARTS = {"log": "logs/*.jsonl", "array": "arrays/*/*.safetensors"}
 
 
 def corruption(arena, draws, times):
-    tally = Tally("bytes of logs, arrays or index changed")
+    tally = Tally("bytes of logs or arrays changed")
     original, counts = arena.root("intact"), dict.fromkeys(PARTS, 0)
     arena.finish("intact")
     intact = set(answers(original))
@@ -20,8 +20,6 @@ def corruption(arena, draws, times):
         root = shutil.copytree(original, arena.root(store))
         shutil.copytree(arena.root("intact.cache"), arena.root(f"{store}.cache"))
         damaged = _damage(root, PARTS[part], draws)
-        if part == "log" and draws.random() < 0.5:
-            (root / "index.sqlite").unlink()
         sound = answers(root)
         try:
             arena.finish(store)

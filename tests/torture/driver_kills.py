@@ -14,9 +14,8 @@ from torture.tally import Tally
 KILLS = 12  # of one store, at most
 BEFORE = ("file.renamed:1", "cache.partial:1")  # points that only a new store reaches
 DURING = ("array.partial", "array.written", "record.partial", "record.written")
-OPENING = ("index.uncommitted:1", "index.refreshed:1")
-AFTER = ("run.unrecorded:1", "index.uncommitted:2", "index.refreshed:2")  # everything is computed by then
-POINTS = tuple(dict.fromkeys(fault.partition(":")[0] for fault in (*BEFORE, *DURING, *OPENING, *AFTER)))
+AFTER = "run.unrecorded:1"  # everything is computed by then
+POINTS = tuple(fault.partition(":")[0] for fault in (*BEFORE, *DURING, AFTER))
 
 
 def at_points(arena, draws, kills, workers):
@@ -32,7 +31,7 @@ def at_points(arena, draws, kills, workers):
     for life in count():
         if tally.tried >= kills or life > kills:
             break
-        _live(arena, tally, f"points-{workers}-{life}", strike, _faults(draws, life, kills - tally.tried))
+        _live(arena, tally, f"points-{workers}-{life}", strike, _faults(draws, kills - tally.tried))
     tally.notes += [", ".join(f"{point} {times}" for point, times in struck.items())]
     return tally
 
@@ -62,11 +61,11 @@ def _duration(arena, workers):
     return time.monotonic() - start
 
 
-def _faults(draws, life, most):
+def _faults(draws, most):
     """The points of one life, in the order in which a store reaches them."""
-    middle = [*(f"{point}:{draws.randint(1, 4)}" for point in DURING * 2), *OPENING]
+    middle = [f"{point}:{draws.randint(1, 4)}" for point in DURING * 2]
     draws.shuffle(middle)
-    return [*BEFORE, *middle, AFTER[life % len(AFTER)]][:most]
+    return [*BEFORE, *middle, AFTER][:most]
 
 
 def _live(arena, tally, store, strike, blows):

@@ -20,7 +20,7 @@ def scenarios(kills, seed):
         "dask-scheduler": (cluster_kills.scheduler, 6),
         "dask-driver": (cluster_kills.driver, 10),
         "disk": (full_disk.full_disk, 24),
-        "corruption": (corruption.corruption, 240),
+        "corruption": (corruption.corruption, 160),
         "clock": (wrong_clock.wrong_clock, 2),
         "concurrent": (shared_store.concurrent, 6),
         "merged": (shared_store.merged, 4),

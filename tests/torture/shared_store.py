@@ -1,4 +1,4 @@
-"""Two runs of one study write to one store at the same time; stores of two machines are merged."""
+"""Two runs of one study begin at the same time, and one waits for the other; stores of two machines are merged."""
 
 from itertools import count
 
@@ -8,8 +8,8 @@ from torture.tally import Tally
 
 
 def concurrent(arena, draws, times):
-    """In every second store one of the two is killed on the way, and the other one goes on."""
-    tally = Tally("two runs at a time into one store")
+    """In every second store the one that writes is killed on the way, and the one that waits goes on."""
+    tally = Tally("two runs into one store, one waits for the other")
     for number in range(times):
         store = f"concurrent-{number}"
         one, other = (arena.start(store, "--workers", "1") for _ in range(2))

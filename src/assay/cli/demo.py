@@ -19,11 +19,10 @@ def demo(
     """Designed networks, eight methods, truth and model metrics: a ranked table and a report. No download."""
     from assay.cli.run import execute
     from assay.report.page import page
-    from assay.store.store import Store
     from assay.study.shipped import find
 
-    run, code = execute(find("demo"), store, Resources(worker_count(workers, MEMORY)), as_json)
-    path = page(Store.open(store, create=False), store / "report", run)
+    finished, code = execute(find("demo"), store, Resources(worker_count(workers, MEMORY)), as_json)
+    path = page(finished.store, store / "report", finished.run)
     if not as_json:
         typer.echo(f"Report: {path}")
     raise typer.Exit(code)

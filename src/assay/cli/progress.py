@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -37,7 +36,7 @@ NEXT = 60.0  # seconds between the first two announcements in a log; later inter
 
 
 @contextmanager
-def progress(root: Path, resources: Resources, quiet: bool) -> Iterator[Watch]:
+def progress(resources: Resources, quiet: bool) -> Iterator[Watch]:
     """A watcher that announces how long the run will take and, unless quiet, draws a bar.
 
     An interrupt gets a message that says what is done and how to continue.
@@ -47,11 +46,9 @@ def progress(root: Path, resources: Resources, quiet: bool) -> Iterator[Watch]:
     announcer = _Announcer(run_progress, lambda text: console.print(text, highlight=False, soft_wrap=True), has_bar)
     with _bar(console, quiet, run_progress) as draw:
 
-        def watch(record: Record | None, plan: Plan) -> None:
+        def watch(record: Record | None, plan: Plan, store: Store) -> None:
             if record is None:
-                store = Store.open(root, create=False)
                 run_progress.begin(plan, store)
-                store.close()
                 announcer.begin()
             else:
                 run_progress.note(record)

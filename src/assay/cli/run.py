@@ -13,12 +13,12 @@ import typer
 from assay.cli.options import RunOptions, Scale, seed_list, with_run_options
 from assay.cli.prints import prints_on_stderr
 from assay.core.machine import Resources
-from assay.core.records import Record
 from assay.study.shipped import find
 from assay.study.study import Study
 
 if TYPE_CHECKING:
     from assay.execute.forecast import Forecast
+    from assay.execute.run import Finished
 
 LARGEST = 5  # components of which a dry run prints the time
 
@@ -47,26 +47,24 @@ def execute_or_forecast(study: Study, root: Path, options: RunOptions, resources
         raise typer.Exit(code)
 
 
-def execute(study: Study, root: Path, resources: Resources, as_json: bool) -> tuple[Record, int]:
+def execute(study: Study, root: Path, resources: Resources, as_json: bool) -> tuple[Finished, int]:
     """Run and print; returns the run and the exit code: 1 if a cell failed or a required method was refuted, else 0."""
     from assay.cli.progress import progress
     from assay.cli.tables import print_result, to_json
     from assay.execute.run import run as run_study
     from assay.report.board import result
-    from assay.report.runs import run_named, studies
-    from assay.store.store import Store
+    from assay.report.runs import studies
 
-    with progress(root, resources, quiet=as_json) as watch, prints_on_stderr():
+    with progress(resources, quiet=as_json) as watch, prints_on_stderr():
         finished = run_study(study, root, resources, watch)
-    store = Store.open(root, create=False)
-    run_result = result(store, run_named(store, finished.run))  # the latest run by the clock may be another process's
+    run_result = result(finished.store, finished.run)
     if as_json:
         typer.echo(json.dumps({**to_json(run_result), "store": str(root)}, indent=2))
     else:
         print_result(run_result)
         plan = finished.plan
         typer.echo(f"{plan.trials} blocks of attributions, {plan.reused} of them complete before. Store: {root}")
-        which = ["--study", study.name] if len(studies(store)) > 1 else []
+        which = ["--study", study.name] if len(studies(finished.store)) > 1 else []
         typer.echo(f"Look at it: {shlex.join(['assay', 'report', str(root), *which])}")
     refuted = any(
         verdict.method in test.require and verdict.fails(test.strict)
@@ -77,7 +75,7 @@ def execute(study: Study, root: Path, resources: Resources, as_json: bool) -> tu
     nothing_scored = bool(statuses) and "ok" not in statuses
     if nothing_scored and not as_json:
         typer.echo("Nothing could be scored: the reasons are above.")
-    return run_result.run, 1 if run_result.failed() or refuted or nothing_scored else 0
+    return finished, 1 if run_result.failed() or refuted or nothing_scored else 0
 
 
 def forecast(study: Study, root: Path, resources: Resources, as_json: bool) -> None:

@@ -30,7 +30,7 @@ Target = Annotated[Path, typer.Argument(help="The last one: the store that gets 
 def verify(
     store: StorePath,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Set damaged arrays aside, and build a damaged index again.")
+        bool, typer.Option("--repair", help="Set damaged arrays aside, and remember damaged lines.")
     ] = False,
     as_json: Json = False,
 ) -> None:

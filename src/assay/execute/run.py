@@ -18,11 +18,10 @@ from assay.execute.data_files import check_data
 from assay.execute.grid import Grid, grid
 from assay.execute.inline import Inline
 from assay.execute.local import Local
-from assay.execute.other_runs import OtherRuns
 from assay.execute.plan import Plan, plan
 from assay.execute.queue import Queue
-from assay.execute.shared_queue import SharedQueue
 from assay.store.fault_points import fault_point
+from assay.store.lease import this_run, turn
 from assay.store.store import Store, new_run_id
 from assay.study.study import Study
 
@@ -33,15 +32,15 @@ class Executor(Protocol):
     def run(self, queue: Queue) -> Iterator[Record]: ...
 
 
-Watch = Callable[[Record | None, Plan], None]  # called with None once at the start, then with every record
+Watch = Callable[[Record | None, Plan, Store], None]  # called with None once at the start, then with every record
 
 
 @dataclass(frozen=True)
 class Finished:
     """A finished run."""
 
-    store: Path
-    run: str
+    store: Store
+    run: Record
     plan: Plan
 
 
@@ -51,28 +50,26 @@ def run(
     resources: Resources = Resources(),
     watch: Watch | None = None,
 ) -> Finished:
-    """Run what the store lacks; the same call resumes a stopped run."""
-    store = Store.open(root)
-    run_id = new_run_id()
-    with store.writer(run_id), OtherRuns(store, run_id, study.name) as others:
-        study_grid = grid(study, resources.machine.dtype)
+    """Run what the store lacks; the same call resumes a stopped run. Waits while another run writes into the store."""
+    store, run_id = Store.open(root), new_run_id()
+    study_grid = grid(study, resources.machine.dtype)
+    with turn(root, this_run(run_id, study.name), _say), store.writer(run_id):
         remaining = plan(study_grid, store)
         if resources.cluster is None:  # whose workers may have other files
             check_data(study, remaining)
-        show = watch or (lambda record, plan: None)
-        show(None, remaining)
-        queue = SharedQueue(remaining.artifacts, store, others)
-        while queue.wait():
-            for record in _executor(store, resources).run(queue):
-                store.put(record)
-                others.stored(record.key)
-                for done in (record, *queue.taken_over()):
-                    show(done, remaining)
-        for done in queue.taken_over():
-            show(done, remaining)
+        show = watch or (lambda record, plan, store: None)
+        show(None, remaining, store)
+        for record in _executor(store, resources).run(Queue(remaining.artifacts, store)):
+            store.put(record)
+            show(record, remaining, store)
         fault_point("run.unrecorded")
-        store.put(_run_record(store, run_id, study, study_grid, resources.machine))
-    return Finished(root, run_id, remaining)
+        run_record = _run_record(store, run_id, study, study_grid, resources.machine)
+        store.put(run_record)
+    return Finished(store, store.get_many([run_record.key])[run_record.key], remaining)
+
+
+def _say(sentence: str) -> None:
+    print(f"assay: {sentence}", file=sys.stderr, flush=True)
 
 
 def _executor(store: Store, resources: Resources) -> Executor:

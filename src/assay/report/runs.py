@@ -43,11 +43,6 @@ def latest_run(store: Store, study: str | None = None) -> Record:
     return matching[-1]
 
 
-def run_named(store: Store, run_id: str) -> Record:
-    """The run with this id."""
-    return next(run for run in store.records("run") if run.data["run"] == run_id)
-
-
 def keys_of(run: Record) -> Iterator[str]:
     """The keys of all records that a run refers to: samples, fits, trials, evidence, scores."""
     data = run.data

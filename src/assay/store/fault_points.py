@@ -9,8 +9,6 @@ its own session, or the test dies with it. The points:
 ``record.partial``     half of a log line is written
 ``record.written``     the line is in the log, and nobody was told
 ``file.renamed``       a file that is forced to disk has its name, its folder is not on disk yet
-``index.uncommitted``  new lines are in the index, the transaction is open
-``index.refreshed``    the same, committed
 ``cache.partial``      a model is in the cache of models, its checksum is not
 ``run.unrecorded``     all artifacts of a run are stored, the run itself is not
 """

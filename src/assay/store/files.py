@@ -55,6 +55,18 @@ def write_atomically(path: Path, data: bytes, *, sync: bool = True, point: str =
         sync_folder(path.parent)
 
 
+def create(path: Path, data: bytes) -> None:
+    """Write a new file; FileExistsError if there is one."""
+    try:
+        _write(str(path), data, sync=False, point="")
+    except FileExistsError:
+        raise
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(path)
+        raise
+
+
 def _write(path: str, data: bytes, sync: bool, point: str) -> None:
     handle = _create(path)
     try:

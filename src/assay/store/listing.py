@@ -1,4 +1,4 @@
-"""The runs in a store: what each one recorded, and which are still running."""
+"""The runs in a store: what each one recorded, and which is still running."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from assay.core.records import Record, printable
+from assay.core.records import printable
 from assay.store.arrays import Arrays
 from assay.store.files import Step, no_step
-from assay.store.log import lines, logs
-from assay.store.running import running_runs
+from assay.store.lease import running
+from assay.store.log import Line, lines, logs
 
 State = Literal["finished", "running", "silent", "stopped"]
-PATIENCE = 3.0  # seconds to wait for a sign of life of runs on other machines
+PATIENCE = 3.0  # seconds to wait for a sign of life of a run on another machine
 
 
 @dataclass(frozen=True)
@@ -33,29 +33,32 @@ class RunSummary:
 
 def list_runs(root: Path, step: Step = no_step) -> list[RunSummary]:
     """All runs, the earliest first."""
-    running = {run.run: (run.study, sure) for run, sure in running_runs(root, PATIENCE).items()}
+    holder, is_sure = running(root, PATIENCE) or (None, False)
     arrays, summaries, paths = Arrays(root / "arrays"), [], logs(root / "logs")
     for number, (run_id, path) in enumerate(paths.items()):
         step(number, len(paths))
-        records = [line.record for line in lines(path) if line.record is not None]
-        study = _finished_study(run_id, records)
+        counts, digests, study = Counter[str](), set[str](), None
+        for line in lines(path):
+            if (head := line.head) is not None:
+                counts[head.status] += 1
+                digests.add(head.arrays)
+                study = _finished_study(run_id, line) if head.kind == "run" else study
         state: State = "finished" if study is not None else "stopped"
-        if run_id in running and study is None:
-            study, state = running[run_id][0], "running" if running[run_id][1] else "silent"
-        counts = Counter(record.status for record in records)
+        if holder is not None and run_id == holder.run and study is None:
+            study, state = holder.study, "running" if is_sure else "silent"
         statuses = {status: counts[status] for status in ("ok", "skipped", "failed")}
-        size = path.stat().st_size + _bytes(arrays, {record.arrays for record in records})
-        summaries.append(RunSummary(run_id, study or "", _began(run_id), state, len(records), statuses, size))
+        size = path.stat().st_size + _bytes(arrays, digests)
+        summaries.append(RunSummary(run_id, study or "", _began(run_id), state, counts.total(), statuses, size))
     return summaries
 
 
-def _finished_study(run_id: str, records: list[Record]) -> str | None:
-    """The study's name, in the last record of a run that came to its end."""
-    for record in reversed(records):
-        if record.kind == "run" and record.data.get("run") == run_id:
-            study = record.data.get("study")
-            return printable(str(study.get("name", "") if isinstance(study, dict) else ""), 200)
-    return None
+def _finished_study(run_id: str, line: Line) -> str | None:
+    """The study's name, from the record of a run that came to its end."""
+    record = line.record
+    if record is None or record.data.get("run") != run_id:
+        return None
+    study = record.data.get("study")
+    return printable(str(study.get("name", "") if isinstance(study, dict) else ""), 200)
 
 
 def _began(run_id: str) -> str:

@@ -13,11 +13,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import sys
 import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import NamedTuple, cast, get_args
 
 from assay.core.errors import StoreError
 from assay.core.records import Record, Status, canonical
@@ -27,16 +29,52 @@ from assay.store.files import open_file, sync_folder
 _SYNC_EVERY = 1.0  # seconds; forcing each line to disk would take longer than computing many blocks
 
 
+_TEXT = rb"[ !#-\[\]-~]"  # printable ASCII that JSON does not escape
+_ARRAYS = re.compile(rb'.{17}\{"arrays":"(%b*)","cost":\{' % _TEXT, re.DOTALL)
+_KEY = re.compile(rb'"key":"(%b+)","kind":"(%b+)","origin":\{' % (_TEXT, _TEXT))
+_STATUS = re.compile(rb'"status":"(%b)","traceback":"' % "|".join(get_args(Status)).encode())
+
+
+class Head(NamedTuple):
+    """What a planner needs to know of a record."""
+
+    key: str
+    kind: str
+    status: Status
+    arrays: str
+
+
 class Line(NamedTuple):
-    """A complete line of a log; ``record`` is None when it is damaged."""
+    """A complete line of a log."""
 
     start: int
     raw: bytes
-    record: Record | None
 
     @property
     def end(self) -> int:
         return self.start + len(self.raw)
+
+    @property
+    def record(self) -> Record | None:
+        """None when the line is damaged."""
+        return decode(self.raw)
+
+    @property
+    def head(self) -> Head | None:
+        """None when the line is damaged. Four times as fast as ``record``: the JSON text is not parsed."""
+        if not matches_checksum(self.raw):
+            return None
+        # Names are sorted, and quotes in texts are escaped. So the last "status" is that of the record, and the only
+        # "kind" after another text. A line that looks otherwise is parsed.
+        kind_at = self.raw.rfind(b'","kind":"')
+        arrays = _ARRAYS.match(self.raw)
+        key = _KEY.match(self.raw, self.raw.rfind(b'"key":"', 0, kind_at))
+        status = _STATUS.match(self.raw, self.raw.rfind(b'"status":"'))
+        if arrays and key and status and self.raw.find(b'","kind":"') == kind_at:
+            kind, how = (sys.intern(text.decode()) for text in (key[2], status[1]))
+            return Head(key[1].decode(), kind, cast(Status, how), arrays[1].decode())
+        record = self.record
+        return None if record is None else Head(record.key, record.kind, record.status, record.arrays)
 
 
 class Reading(NamedTuple):
@@ -157,21 +195,14 @@ def lines(path: Path, offset: int = 0) -> Iterator[Line]:
         for raw in file:
             if not raw.endswith(b"\n"):
                 return
-            yield Line(offset, raw, decode(raw))
+            yield Line(offset, raw)
             offset += len(raw)
-
-
-def starts_line(path: Path, offset: int) -> bool:
-    """Whether a line starts at ``offset``, or will."""
-    with open_file(path) as file:
-        file.seek(max(0, offset - 1))
-        return offset == 0 or file.read(1) == b"\n"
 
 
 def read(path: Path, offset: int = 0) -> Reading:
     """The content of a log from ``offset``. Pass the returned offset to the next call to read only new lines."""
     new_lines = list(lines(path, offset))
-    records = [line.record for line in new_lines if line.record is not None]
+    records = [record for line in new_lines if (record := line.record) is not None]
     return Reading(records, new_lines[-1].end if new_lines else offset, len(new_lines) - len(records))
 
 

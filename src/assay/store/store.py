@@ -3,8 +3,7 @@
 ``store.json``       the format
 ``logs/``            one log per run: the records
 ``arrays/``          arrays, named by the digest of their content
-``index.sqlite``     made from the logs, can be deleted
-``running/``         one file per run that is writing now (store/running.py)
+``running/``         whose turn it is to write (store/lease.py)
 
 Only the process that runs a study puts records; its workers only save arrays. An array is saved before the record that
 names it. So a killed process may leave an array without its record, but never a record without its array. After a power
@@ -19,8 +18,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cached_property
-from operator import attrgetter
+from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +26,12 @@ from assay.core.errors import StoreError
 from assay.core.records import Record
 from assay.store.arrays import Array, Arrays
 from assay.store.damage import find_damage
+from assay.store.entries import Entries, LazyRecords
 from assay.store.files import Step, no_step, remove_waste
 from assay.store.format import is_store, make_store
-from assay.store.index import Index
-from assay.store.index_rows import Entry
-from assay.store.lazy_records import LazyRecords, RecordLine
-from assay.store.log import Log
+from assay.store.log import Line, Log
 from assay.store.merge import longer_logs, merge_arrays, merge_logs
 
-_rank = attrgetter("rank")
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
@@ -50,8 +45,8 @@ class Store:
         self.root = Path(root)
         self.sync = sync  # False: the system decides when records reach the disk, and a power cut may lose more of them
         self.arrays = Arrays(self.root / "arrays")
+        self.entries = Entries(self._logs)
         self._log: Log | None = None
-        self._unindexed: dict[str, Entry] = {}  # put since the last refresh
 
     @classmethod
     def open(cls, path: str | Path, create: bool = True, *, sync: bool = True) -> Store:
@@ -62,10 +57,6 @@ class Store:
             make_store(Path(path), sync=sync)
         return cls(path, sync=sync)
 
-    @cached_property
-    def index(self) -> Index:
-        return Index(self.root / "index.sqlite", self._logs)
-
     @property
     def _logs(self) -> Path:
         return self.root / "logs"
@@ -74,46 +65,40 @@ class Store:
 
     def get(self, key: str) -> Record | None:
         """The record that counts for a key."""
-        entries = [entry for entry in (self._unindexed.get(key), self.index.get(key)) if entry]
-        return max(entries, key=_rank).record if entries else None
+        return self.get_many([key]).get(key)
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Record]:
         """The records of those keys that have one."""
-        self._index_new_records()
-        return {key: entry.record for key, entry in self.index.get_many(keys).items()}
+        by_key = self.entries.by_key
+        return self.entries.records(by_key[key] for key in dict.fromkeys(keys) if key in by_key)
 
     def answers(self, keys: Iterable[str]) -> LazyRecords:
         """The answers, ok or skipped, to those keys that have one with its arrays in place. Made for many keys."""
-        self._index_new_records()
-        lines = {
-            key: entry.record_line for key, entry in self.index.get_many(keys).items() if entry.record_line.is_answer
-        }
-        present_arrays = self.arrays.present({line.arrays for line in lines.values() if line.arrays})
-        return LazyRecords(
-            {key: line for key, line in lines.items() if not line.arrays or line.arrays in present_arrays}
-        )
+        by_key = self.entries.by_key
+        answers = {key: entry for key in keys if (entry := by_key.get(key)) is not None and entry.is_answer}
+        present = self.arrays.present({entry.head.arrays for entry in answers.values()}) | {""}
+        return LazyRecords(self.entries, {key: entry for key, entry in answers.items() if entry.head.arrays in present})
 
     def has(self, key: str, intact: bool = False) -> bool:
         """Whether there is an answer, ok or skipped, with its arrays in place; ``intact`` also hashes them."""
-        record = self.get(key)
-        if record is None or record.status == "failed":
+        entry = self.entries.by_key.get(key)
+        if entry is None or not entry.is_answer:
             return False
-        return not record.arrays or (self.arrays.verify if intact else self.arrays.has)(record.arrays)
+        arrays = entry.head.arrays
+        return not arrays or (self.arrays.verify if intact else self.arrays.has)(arrays)
 
     def sample(self, kind: str, most: int) -> list[Record]:
         """At most ``most`` records of a kind, those with the smallest keys: a random choice, since keys are digests."""
-        self._index_new_records()
-        return [entry.record for entry in self.index.entries(kind, most)]
+        keys = (key for key, entry in self.entries.by_key.items() if entry.head.kind == kind)
+        return list(self.get_many(nsmallest(most, keys)).values())
 
     def records(self, kind: str | None = None) -> list[Record]:
         """All records, or those of a kind, ordered by kind and key."""
-        self._index_new_records()
-        return [entry.record for entry in self.index.entries(kind)]
+        return list(self.entries.records(self.entries.of_kind(kind)).values())
 
     def array_digests(self) -> set[str]:
         """The digests of all arrays that records name; of two answers to a key, that of the one that counts."""
-        self._index_new_records()
-        return self.index.array_digests()
+        return {entry.head.arrays for entry in self.entries.by_key.values()} - {""}
 
     def load(self, record: Record) -> dict[str, Array]:
         """The arrays of a record; empty when it has none."""
@@ -132,17 +117,14 @@ class Store:
 
     def refresh(self) -> None:
         """Make the records of other processes visible."""
-        self.index.refresh()
-        self._unindexed.clear()
+        self.entries.refresh()
 
     # Writing.
 
     def put(self, record: Record) -> None:
         """Store a record in the log of the current ``writer``, else in a log of this object."""
         self._log = self._log or self._new_log(new_run_id())
-        position, line = self._log.append(record)
-        entry = Entry(self._log.path.stem, position, RecordLine(record.status, record.arrays, line))
-        self._unindexed[record.key] = max(self._unindexed.get(record.key, entry), entry, key=_rank)
+        self.entries.add(self._log.path.stem, Line(*self._log.append(record)))
 
     def save(self, arrays: Mapping[str, Array]) -> str:
         """Store arrays; returns their digest, for a record."""
@@ -165,11 +147,10 @@ class Store:
             self._log = previous
 
     def close(self) -> None:
-        """Close all files. The store can still be used; the next record goes into a new log."""
+        """Close the log. The store can still be used; the next record goes into a new one."""
         if self._log is not None:
             self._log.close()
             self._log = None
-        self.index.close()
 
     # Maintenance.
 
@@ -179,8 +160,8 @@ class Store:
 
     def damaged(self) -> int:
         """The number of damaged log lines, which are skipped."""
-        self._index_new_records()
-        return self.index.damaged()
+        self.refresh()
+        return self.entries.damaged
 
     def merge(self, other: Store, step: Step = no_step) -> list[str]:
         """Copy all records and arrays of another store into this one, arrays first.
@@ -197,10 +178,6 @@ class Store:
         """Remove partial and damaged files older than this many seconds; returns their number."""
         candidates = [*self.root.glob("*"), *self._logs.glob("*")]
         return self.arrays.remove_waste(older) + remove_waste(candidates, older)
-
-    def _index_new_records(self) -> None:
-        if self._unindexed:
-            self.refresh()
 
     def _new_log(self, run_id: str) -> Log:
         if not _RUN_ID.fullmatch(run_id):

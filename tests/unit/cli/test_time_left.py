@@ -149,11 +149,11 @@ def test_a_long_run_says_at_its_start_how_long_like_ones_took(
 ) -> None:
     """On standard error, and also where that is a pipe, which has no bar."""
     store.put(record("trial", 2.0))
-    with progress(store.root, Resources(1), quiet) as watch:
-        watch(None, planned(trial=20))
+    with progress(Resources(1), quiet) as watch:
+        watch(None, planned(trial=20), store)
         assert "About 40 s to go: 0 of 20 done." in capsys.readouterr().err
         clock(9.0)
-        watch(record("trial", 2.0), planned())
+        watch(record("trial", 2.0), planned(), store)
         assert "to go" not in capsys.readouterr().err
 
 
@@ -161,11 +161,11 @@ def test_a_log_says_again_how_far_a_run_is_at_intervals_that_double(
     store: Store, clock: Callable[[float], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     store.put(record("trial", 10.0))
-    with progress(store.root, Resources(1), True) as watch:
-        watch(None, planned(trial=100))
+    with progress(Resources(1), True) as watch:
+        watch(None, planned(trial=100), store)
         for _ in range(30):
             clock(10.0)
-            watch(record("trial", 10.0), planned())
+            watch(record("trial", 10.0), planned(), store)
     said = capsys.readouterr().err.splitlines()
     assert [line.partition(": ")[2] for line in said] == [f"{done} of 100 done." for done in (0, 6, 12, 24)]
 
@@ -173,14 +173,14 @@ def test_a_log_says_again_how_far_a_run_is_at_intervals_that_double(
 def test_a_run_of_a_new_kind_says_it_after_three_seconds(
     store: Store, clock: Callable[[float], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with progress(store.root, Resources(1), True) as watch:
-        watch(None, planned(trial=20))
+    with progress(Resources(1), True) as watch:
+        watch(None, planned(trial=20), store)
         for _ in range(2):
             clock(1.4)
-            watch(record("trial", 1.4), planned())
+            watch(record("trial", 1.4), planned(), store)
             assert capsys.readouterr().err == ""
         clock(1.4)
-        watch(record("trial", 1.4), planned())
+        watch(record("trial", 1.4), planned(), store)
         assert capsys.readouterr().err == "About 24 s to go: 3 of 20 done.\n"
 
 
@@ -188,13 +188,13 @@ def test_a_lower_bound_is_said_only_after_ten_seconds(
     store: Store, clock: Callable[[float], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where a kind of work has no time yet; a bound from the first quick blocks would say little."""
-    with progress(store.root, Resources(1), True) as watch:
-        watch(None, planned(trial=20, evidence=20))
+    with progress(Resources(1), True) as watch:
+        watch(None, planned(trial=20, evidence=20), store)
         clock(4.0)
-        watch(record("trial", 4.0), planned())
+        watch(record("trial", 4.0), planned(), store)
         assert capsys.readouterr().err == ""
         clock(6.5)
-        watch(record("trial", 4.0), planned())
+        watch(record("trial", 4.0), planned(), store)
         assert capsys.readouterr().err == "At least about 72 s to go: 2 of 40 done.\n"
 
 
@@ -202,11 +202,11 @@ def test_a_short_run_says_nothing(
     store: Store, clock: Callable[[float], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     store.put(record("trial", 0.2))
-    with progress(store.root, Resources(1), True) as watch:
-        watch(None, planned(trial=20))
+    with progress(Resources(1), True) as watch:
+        watch(None, planned(trial=20), store)
         for _ in range(20):
             clock(0.2)
-            watch(record("trial", 0.2), planned())
+            watch(record("trial", 0.2), planned(), store)
     assert capsys.readouterr().err == ""
 
 
@@ -214,16 +214,16 @@ def test_a_run_that_has_nothing_after_three_seconds_says_so(
     store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(module.threading.Timer, "start", lambda timer: timer.function())
-    with progress(store.root, Resources(1), True) as watch:
-        watch(None, planned(trial=20))
+    with progress(Resources(1), True) as watch:
+        watch(None, planned(trial=20), store)
     assert capsys.readouterr().err == "0 of 20 done. The time left is not known yet.\n"
 
 
 def test_an_interrupt_leaves_with_a_sentence(store: Store) -> None:
     def interrupt() -> None:
-        with progress(store.root, Resources(1), True) as watch:
-            watch(None, planned(trial=2))
-            watch(record("trial", 0.1), planned())
+        with progress(Resources(1), True) as watch:
+            watch(None, planned(trial=2), store)
+            watch(record("trial", 0.1), planned(), store)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt, match="1 of 2 done and kept, 1 left"):

@@ -21,7 +21,7 @@ def scores(study, root):
 
 def test_a_run_leaves_a_store_that_explains_itself(study, tmp_path):
     asked, watched = study(gallery=1), []
-    run(asked, tmp_path / "s", watch=lambda record, todo: watched.append(record))
+    run(asked, tmp_path / "s", watch=lambda record, todo, store: watched.append(record))
     store = Store.open(tmp_path / "s", create=False)
     assert watched[0] is None
     assert [record.kind for record in watched[1:]] == ["samples", "trial", "evidence", "trial", "evidence", "score"]
@@ -36,7 +36,7 @@ def test_a_run_says_under_which_keys_everything_is(study, tmp_path):
     finished = run(study(gallery=1, methods=["yard:Fits"]), tmp_path / "s")
     store = Store.open(tmp_path / "s", create=False)
     (record,) = store.records("run")
-    assert record.data["run"] == finished.run
+    assert record == finished.run
     (series,) = record.data["trials"]
     (gallery,) = record.data["gallery"]
     named = [
@@ -61,7 +61,7 @@ def test_the_last_run_is_the_latest_also_when_the_clock_was_set_back(study, tmp_
         run(study(), tmp_path / "s")
     for samples in (2, 1):
         last = run(study(samples=samples), tmp_path / "s")
-        assert latest_run(Store.open(tmp_path / "s", create=False)).data["run"] == last.run
+        assert latest_run(Store.open(tmp_path / "s", create=False)) == last.run
 
 
 def test_two_labels_of_one_environment_have_the_scores_of_both(study, tmp_path):

@@ -13,7 +13,7 @@ from assay.core.errors import StoreError
 from assay.core.records import Record
 from assay.report.export import frame, write
 from assay.report.page import page
-from assay.report.runs import latest_run, run_named, studies
+from assay.report.runs import latest_run, studies
 from assay.store.store import Store
 
 
@@ -23,7 +23,9 @@ def add(store: Store, run_id: str, ended: str, study: str = "tricky") -> Record:
     data: dict[str, Any] = deepcopy(dict(run.data)) | {"run": run_id}
     data["study"] |= {"name": study, "title": f"title of {study}"}
     store.put(replace(run, key=run_id, data=data, origin={**run.origin, "time": ended}))
-    return run_named(store, run_id)
+    added = store.get(run_id)
+    assert added is not None
+    return added
 
 
 def test_the_run_that_ended_last_is_the_latest_and_not_the_one_that_started_last(fresh: Store) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 
 from assay.core.records import Record
 from assay.store.damage import find_damage, known_lines, repair
-from assay.store.log import encode
 from assay.store.store import Store
 
 
@@ -44,28 +42,11 @@ def files(store: Store) -> dict[str, bytes]:
     return {str(path.relative_to(store.root)): path.read_bytes() for path in store.root.rglob("*") if path.is_file()}
 
 
-def index_says(statement: str) -> Callable[[Store], None]:
-    def change(store: Store) -> None:
-        db = sqlite3.connect(store.root / "index.sqlite")
-        db.executescript(statement)
-        db.close()
-
-    return change
-
-
 HARMS: dict[str, tuple[Callable[[Store], None], str, str]] = {
     "missing array": (lambda store: array(store, "k1").unlink(), "array", "trial k1: array .* is missing"),
     "damaged array": (lambda store: flip(array(store, "k1")), "array", "trial k1: array .* is damaged"),
     "damaged line": (lambda store: flip(store.root / "logs" / "r1.jsonl"), "line", "r1.jsonl line 2 is damaged"),
-    "changed key": (index_says("UPDATE records SET key = 'k9' WHERE key = 'k1'"), "index", "k9 disagrees"),
-    "changed status": (index_says("UPDATE records SET status = 'failed'"), "index", "disagrees"),
-    "lost row": (index_says("DELETE FROM records WHERE key = 'k1'"), "index", "2 rows instead of 3"),
-    "no database": (lambda store: flip_header(store.root / "index.sqlite"), "index", "is damaged"),
 }
-
-
-def flip_header(path: Path) -> None:
-    path.write_bytes(b"x" * 16 + path.read_bytes()[16:])
 
 
 @pytest.mark.parametrize("name", HARMS)
@@ -89,8 +70,7 @@ def test_a_repair_leaves_nothing_but_what_the_next_run_computes(store: Store, na
     left = find_damage(store.root)
     assert [damage.kind for damage in left] == ["trial"] * ("array" in name)
     opened = Store.open(store.root, create=False)
-    lost = HARMS[name][1] != "index"
-    assert sorted(opened.answers(["k0", "k1", "k2"])) == (["k0", "k2"] if lost else ["k0", "k1", "k2"])
+    assert sorted(opened.answers(["k0", "k1", "k2"])) == ["k0", "k2"]
     opened.put(Record("trial", "k1", "ok", arrays=opened.save({"x": np.full(4, 1)})))
     assert find_damage(store.root) == []
 
@@ -112,11 +92,3 @@ def test_a_list_of_lines_that_is_something_else_is_none(store: Store) -> None:
     for text in ("", "7", "[" * 10**5, '{"r1": 7}'):
         (store.root / "damaged.json").write_text(text)
         assert known_lines(store.root) == {}
-
-
-def test_an_index_that_lags_behind_or_is_of_another_version_is_no_damage(store: Store) -> None:
-    with (store.root / "logs" / "r1.jsonl").open("ab") as file:
-        file.write(encode(Record("trial", "new", "ok")))
-    assert find_damage(store.root) == []
-    index_says("PRAGMA user_version = 2")(store)
-    assert find_damage(store.root) == []

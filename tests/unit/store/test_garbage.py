@@ -10,7 +10,7 @@ import pytest
 from assay.core.errors import StoreError
 from assay.core.records import Record
 from assay.store.garbage import find_garbage, remove
-from assay.store.running import RunningRuns, this_run
+from assay.store.lease import this_run, turn
 from assay.store.store import Store
 
 
@@ -37,8 +37,10 @@ def test_garbage_is_what_no_record_names(store: Store) -> None:
     damaged = store.arrays.path(store.save({"x": np.arange(3)}))
     aside = damaged.with_name(f"{damaged.name}.damaged-00")
     aside.write_bytes(b"1")
+    index = store.root / "index.sqlite"  # of an earlier version
+    index.write_bytes(b"1234")
     found = find_garbage(store)
-    assert found == {orphan: orphan.stat().st_size, partial: 3, log: 2, aside: 1}
+    assert found == {orphan: orphan.stat().st_size, partial: 3, log: 2, aside: 1, index: 4}
     remove(found)
     assert find_garbage(store) == {}
     assert store.verify() == []
@@ -55,9 +57,9 @@ def test_the_arrays_of_a_record_that_was_replaced_are_garbage(store: Store) -> N
 
 def test_nothing_is_removed_while_a_run_is_alive(store: Store) -> None:
     store.save({"x": np.arange(5)})  # of a record that the run has not written yet
-    runs = RunningRuns(store.root)
-    runs.write(this_run("r2", "study"))
-    with pytest.raises(StoreError, match=r"a run \(r2, .*\) is writing into .*: collect garbage when it has ended"):
+    with (
+        turn(store.root, this_run("r2", "study"), print),
+        pytest.raises(StoreError, match=r"a run \(r2, .*\) is writing into .*: collect garbage when it has ended"),
+    ):
         find_garbage(store, patience=0.0)
-    runs.remove("r2")
     assert len(find_garbage(store)) == 1

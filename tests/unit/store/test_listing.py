@@ -8,8 +8,8 @@ import numpy as np
 
 from assay.core.records import Record
 from assay.store import listing
+from assay.store.lease import this_run, turn
 from assay.store.listing import list_runs
-from assay.store.running import RunningRuns, this_run
 from assay.store.store import Store
 
 
@@ -26,8 +26,8 @@ def test_runs_are_listed_with_what_they_recorded(tmp_path: Path, monkeypatch) ->
         store.put(Record("trial", "b", "skipped"))
     with store.writer(third):
         pass
-    RunningRuns(tmp_path).write(this_run(third, "t"))
-    finished, stopped, silent = list_runs(tmp_path)
+    with turn(tmp_path, this_run(third, "t"), print):
+        finished, stopped, silent = list_runs(tmp_path)
     assert (finished.study, finished.state, finished.began) == ("s\\x1b", "finished", "2026-01-02 03:04:05")
     assert (finished.records, finished.statuses) == (3, {"ok": 2, "skipped": 0, "failed": 1})
     log = tmp_path / "logs" / f"{first}.jsonl"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from assay.core.errors import StoreError
 from assay.core.records import Record
-from assay.store.log import Log, decode, logs, problems, read
+from assay.store.log import Line, Log, decode, encode, logs, problems, read
 
 RECORDS = [
     Record("trial", "k1", "ok", arrays="ab" * 32, data={"n": 3, "value": 0.1}),
@@ -97,6 +97,24 @@ def test_a_changed_newline_is_detected(tmp_path: Path) -> None:
 def test_a_line_that_fits_its_checksum_but_is_no_record_is_damaged(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.jsonl").write_bytes(sealed(text))
     assert read(tmp_path / "a.jsonl") == ([], len(sealed(text)), 1)
+    assert Line(0, sealed(text)).head is None
+
+
+_NESTED = {"key": "no", "kind": "no", "origin": {}, "status": "failed", "traceback": "", "arrays": "no"}
+_TEXTS = st.one_of(st.text(), st.just(str(_NESTED)), st.just(encode(Record("fit", "no", "failed")).decode()))
+
+
+@given(
+    st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1),
+    st.sampled_from(["ok", "skipped", "failed"]),
+    _TEXTS,
+    st.sampled_from(["", "ab" * 32, '"key":"no"']),
+    st.sampled_from([{}, {"record": _NESTED}, _NESTED]),
+)
+def test_the_head_of_a_line_is_that_of_its_record(key: str, status: Any, text: str, arrays: str, nested: Any) -> None:
+    for data, origin in ((nested, {}), ({}, nested)):
+        record = Record("fit", key, status, text, text, arrays, data=data, origin=origin)
+        assert Line(0, encode(record)).head == (key, "fit", status, arrays)
 
 
 def test_a_field_of_a_later_version_is_ignored(tmp_path: Path) -> None:
