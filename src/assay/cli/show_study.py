@@ -11,8 +11,7 @@ import typer
 from assay.catalogue.registry import card
 from assay.report.components import Component
 from assay.study.shipped import find, shipped_studies
-from assay.study.study import Entry, Faithfulness, Study, Sweep
-from assay.study.sweep import value_text
+from assay.study.study import Entry, Faithfulness, Study, Sweep, value_text
 
 
 def named_study(text: str) -> Study | None:

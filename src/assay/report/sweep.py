@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from assay.report.board import Cell, Result
-from assay.study.sweep import value_text
+from assay.study.study import value_text
 
 Key = tuple[str, str, str]  # labels of environment, method and metric
 _KINDS = ("environments", "methods", "metrics")

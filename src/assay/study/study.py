@@ -15,6 +15,7 @@ SAMPLES = 16
 BLOCK = 8
 MOST_BLOCKS = 10_000_000  # of attributions and of evidence in one run: each takes memory in the plan
 SCALES = ("quick", "full")
+AGREEMENT = 0.75  # (ours) share of the true effect named by a map that must have the right sign
 # Default methods and metrics for a user's own model.
 METHODS = ["gradient", "input_x_gradient", "integrated_gradients", "smoothed(of=gradient())", "random_map"]
 METRICS = ["insertion", "deletion", "sensitivity_n", "single_deletion"]
@@ -78,6 +79,13 @@ class Sweep:
         items = [{"label": label, "copies": list(copies)} for label, copies in self.items]
         values = [list(value) if isinstance(value, tuple) else value for value in self.values]
         return {"of": self.of, "parameter": self.parameter, "label": self.label, "values": values, "items": items}
+
+
+def value_text(value: Any) -> str:
+    """A value as labels, axes and tables show it."""
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(value_text, value))})"
+    return value if isinstance(value, str) else repr(value)
 
 
 @dataclass(frozen=True)

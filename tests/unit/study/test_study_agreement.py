@@ -51,7 +51,7 @@ def test_a_study_without_the_key_compares_nothing():
         ({"truth": "f1", "methods": ["gradient", "occlusion"]}, "a correlation needs 3 or more"),
         ({"truth": "f1", "metrics": "deletion"}, "metrics must be a list of texts"),
         ({"metrics": ["deletion"]}, "no metric ''"),
-        ("f1", "agreement must be a list of tables such as { truth = 'f1' }"),
+        ("f1", "agreement must be a list of at most 1000 tables such as { truth = 'f1' }, not ['f1']"),
     ],
 )
 def test_mistakes_are_told(table, told):

@@ -142,8 +142,8 @@ def test_every_mistake_is_told_at_once():
         "unknown key 'sampels'. Did you mean 'samples'?",
         "seeds must be a list of different whole numbers, not [1, 1]",
         "samples must be a whole number of at least 1, not 0",
-        "block must be a whole number of at least 1, not '8'",
-        "gallery must be a whole number of at least 0, not -1",
+        "block must be a whole number of 1 to 100000, not '8'",
+        "gallery must be a whole number of 0 to 1000, or a list of different indices of samples, not -1",
         "question: readout 'logits' is unknown. Did you mean 'logit'?",
         "environments item 2: label 'color_count' is used twice; give one a label",
         "environments item 3: unknown environment 'colour_count'. Did you mean 'color_count'?",
@@ -171,15 +171,21 @@ def test_the_error_names_the_file_and_counts():
 @pytest.mark.parametrize("kind", ["environments", "methods", "metrics"])
 @pytest.mark.parametrize("items", [[], "gradient", {}, None, 3, {"use": "gradient"}])
 def test_a_list_that_is_none_or_empty_is_told(kind, items):
-    assert problems(**{kind: items})[0] == f"{kind} must be a list with at least one item"
+    given = "and is missing" if items is None else f"not {items!r}"
+    assert problems(**{kind: items})[0] == f"{kind} must be a list of 1 to 1000 items, {given}"
     table = {name: value for name, value in BASE.items() if name != kind}
-    with pytest.raises(StudyError, match=f"{kind} must be a list"):
+    with pytest.raises(StudyError, match=f"{kind} must be a list of 1 to 1000 items, and is missing"):
         read(table, "s")
 
 
-@pytest.mark.parametrize("seeds", ["all", 3, [0.0], [True], ["0"], [], [0, 0], {}, [[0]], None])
+@pytest.mark.parametrize("seeds", ["all", 3, [0.0], [True], ["0"], [], [0, 0], {}, [[0]]])
 def test_seeds_are_different_whole_numbers(seeds):
     assert problems(seeds=seeds) == [f"seeds must be a list of different whole numbers, not {seeds!r}"]
+
+
+def test_no_value_is_no_seed_and_a_long_list_is_counted():
+    assert problems(seeds=None) == ["seeds must be a list of different whole numbers, and is missing"]
+    assert problems(seeds=["0"] * 1001) == ["seeds must be a list of different whole numbers, not 1001 items"]
 
 
 @pytest.mark.parametrize("key", ["samples", "block", "gallery"])
@@ -199,7 +205,10 @@ def test_a_gallery_may_say_which_samples_it_shows():
 @pytest.mark.parametrize("value", [[], [1, 1], [-1], [True], [0.0], ["0"], [[0]], list(range(1001))], ids=repr)
 def test_a_gallery_lists_different_indices(value):
     (told,) = problems(samples=2000, gallery=value)
-    assert told.startswith("gallery must be a number of samples, or a list of different indices of samples, not [")
+    given = "1001 items" if len(value) > 1000 else repr(value)
+    assert (
+        told == f"gallery must be a whole number of 0 to 1000, or a list of different indices of samples, not {given}"
+    )
 
 
 def test_a_gallery_shows_no_sample_that_the_study_does_not_have():
