@@ -51,8 +51,7 @@ def read_test(table: Mapping[str, Any], lists: dict[str, tuple[Entry, ...]], pro
     problems += [f"by: no method '{name}'.{suggest(name, labels)}" for name in form.by if name not in labels]
     for metric in form.by.values():
         problems += [f"by: {problem}" for problem in _metric_problem(metric, lists["metrics"])]
-    by = tuple(form.by.items())
-    return Faithfulness(form.metric, form.gamma, form.require, checks, by, form.rule, form.strict)
+    return Faithfulness(form.metric, form.gamma, form.require, checks, form.by, form.rule, form.strict)
 
 
 def _metric_problem(label: str, metrics: tuple[Entry, ...]) -> list[str]:

@@ -76,6 +76,7 @@ def _study(form: StudyTable, name: str, problems: list[str]) -> Study:
     if form.sweep is not None:
         with located("sweep", problems) as found:
             sweep = read_sweep(form.sweep, lists, found)
+    problems += _environment_problems(form, lists)
     tests, agreements = [], []
     for number, table in enumerate(form.faithfulness, 1):
         with located(f"faithfulness item {number}", problems) as found:
@@ -83,7 +84,6 @@ def _study(form: StudyTable, name: str, problems: list[str]) -> Study:
     for number, table in enumerate(form.agreement, 1):
         with located(f"agreement item {number}", problems) as found:
             agreements.append(read_agreement(table, lists, found))
-    problems += _environment_problems(form, lists)
     return Study(
         name,
         lists["environments"],
@@ -107,19 +107,18 @@ def _question(table: Mapping[str, Any], problems: list[str]) -> Question:
 
 def _entries(kind: str, study: StudyTable, common_question: Question, problems: list[str]) -> Iterator[Entry]:
     labels: set[str] = set()
+    sizes = {"samples": study.samples, "block": study.block}
     for number, item in enumerate(getattr(study, kind), 1):
         with located(f"{kind} item {number}", problems) as found:
             table = {"use": item} if isinstance(item, str) else item
             if not isinstance(table, Mapping) or not isinstance(table.get("use"), str):
                 raise SpecError('write a spec in quotes, or a table with use = "..."')
-            if kind == "environments":
-                table = {"samples": study.samples, "block": study.block, **table}
             form = checked(_ITEMS[kind], table, found)
             question = (
                 _question(form.question, found).over(common_question) if isinstance(form, MethodItem) else Question()
             )
             label = form.label or printable(form.use, LONGEST_TEXT)
-            plain = form.model_dump(exclude={"use", "label", "question"})
+            plain = {**sizes, **form.model_dump(include={"only", *sizes}, exclude_unset=True)}
             entry = Entry(resolve(kind, Spec.parse(form.use)), label, question, **plain)
             label = " ".join(label.split())  # labels that differ only in white space look the same
             if label in labels:

@@ -26,7 +26,7 @@ from assay.core.spec import Spec, Value
 from assay.foreign.imports import imports_allowed
 from assay.study.form import SweepTable, checked, located
 from assay.study.limits import LONGEST_TEXT, MOST_ITEMS
-from assay.study.study import Entry, Sweep, value_text
+from assay.study.study import Entry, Sweep, Varied, value_text
 
 
 def read_sweep(table: Mapping[str, Any], lists: dict[str, tuple[Entry, ...]], problems: list[str]) -> Sweep | None:
@@ -42,7 +42,8 @@ def read_sweep(table: Mapping[str, Any], lists: dict[str, tuple[Entry, ...]], pr
     if form.of == "environments":
         for other in ("methods", "metrics"):
             lists[other] = tuple(replace(entry, only=_renamed(entry.only, labels)) for entry in lists[other])
-    return Sweep(form.of, form.parameter, form.values, tuple(labels.items()), form.label or form.parameter)
+    items = tuple(Varied(label, copies) for label, copies in labels.items())
+    return Sweep(form.of, form.parameter, form.values, items, form.label or form.parameter)
 
 
 def _varied(entries: Sequence[Entry], form: SweepTable, problems: list[str]) -> list[Entry]:

@@ -32,7 +32,6 @@ def test_controls_are_compared_if_they_are_named():
     table = {"truth": "f1", "metrics": ["deletion"], "methods": ["gradient", "random_map", "occlusion"]}
     (found,) = agreement(table)
     assert found == Agreement("f1", ("deletion",), ("gradient", "random_map", "occlusion"))
-    assert found.to_json() == {**table, "methods": ["gradient", "random_map", "occlusion"]}
 
 
 def test_a_study_without_the_key_compares_nothing():

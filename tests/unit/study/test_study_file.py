@@ -1,6 +1,7 @@
 """A study file is read to the end: every mistake is told at once, and a sound one means what it says."""
 
 import datetime
+import json
 import re
 
 import pytest
@@ -8,10 +9,11 @@ import pytest
 from assay.core.errors import AssayError, StudyError
 from assay.core.floors import Check
 from assay.core.question import Question
+from assay.core.records import canonical
 from assay.core.spec import Spec
 from assay.study.file import load, read
 from assay.study.shipped import find, shipped_studies, title
-from assay.study.study import Entry, Faithfulness
+from assay.study.study import Entry, Faithfulness, Study
 
 BASE = {"environments": ["color_count"], "methods": ["gradient"], "metrics": ["f1"]}
 
@@ -99,7 +101,7 @@ def test_the_papers_test_is_a_choice():
     study = read({**BASE, "metrics": ["f1", "precision"], "faithfulness": [table]}, "s")
     (test,) = study.faithfulness
     assert test.checks == (Check("f1", 0.5, "overall"),)
-    assert (test.rule, test.strict, test.by) == ("point", True, (("gradient", "precision"),))
+    assert (test.rule, test.strict, test.by) == ("point", True, {"gradient": "precision"})
     assert len(study.metrics) == 2
 
 
@@ -231,6 +233,12 @@ def test_a_label_may_be_used_again_by_another_kind():
     assert read({**BASE, "metrics": [{"use": "f1", "label": "gradient"}]}, "s").metrics[0].label == "gradient"
 
 
+def test_a_wrong_environment_is_told_once_though_a_test_adds_metrics_for_it():
+    assert problems(metrics=[{"use": "f1", "only": ["x"]}], faithfulness=[{"metric": "f1"}]) == [
+        "'f1': only = 'x' is no environment of this study."
+    ]
+
+
 def test_the_floor_of_a_faithfulness_test_needs_a_metric_that_is_better_when_higher():
     (told,) = problems(metrics=["deletion"], faithfulness=[{"metric": "deletion"}])
     assert "better when lower" in told
@@ -274,6 +282,19 @@ def test_every_shipped_study_loads_under_every_way_to_call_it(name):
     assert study.name == name
     assert study.to_json() == {**load(shipped_studies()[name]).to_json(), "name": name}
     assert title(shipped_studies()[name]) == study.title != ""
+
+
+@pytest.mark.parametrize("name", sorted(shipped_studies()))
+def test_what_a_run_records_of_a_study_is_read_back(name):
+    study = find(name)
+    stored = json.loads(canonical(study.to_json()))
+    again = Study.from_json(stored)
+    assert again.to_json() == stored
+    for kind in ("environments", "faithfulness", "agreement", "sweep", "seeds", "gallery"):
+        assert getattr(again, kind) == getattr(study, kind)
+    for kind in ("methods", "metrics"):
+        entries = zip(getattr(again, kind), getattr(study, kind), strict=True)
+        assert all((a.spec, a.label, a.question, a.only) == (b.spec, b.label, b.question, b.only) for a, b in entries)
 
 
 def test_a_study_that_is_nowhere_is_suggested_and_listed(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ from assay.core.errors import StudyError
 from assay.foreign.imports import without_imports
 from assay.study.file import read
 from assay.study.shipped import find
+from assay.study.study import Study, Varied
 
 BASE = {
     "environments": [{"use": "color_count(side=16)", "label": "c"}, {"use": "token_count", "label": "t"}],
@@ -38,7 +39,7 @@ def test_only_items_that_have_the_parameter_are_varied():
     assert labels(swept.methods) == ["IG, steps=4", "IG, steps=8", "S", "gradient"]
     assert [method.spec.get("steps") for method in swept.methods] == [4, 8, None, None]
     assert labels(swept.environments) == ["c", "t"]
-    assert swept.sweep.items == (("IG", ("IG, steps=4", "IG, steps=8")),)
+    assert swept.sweep.items == (Varied("IG", ("IG, steps=4", "IG, steps=8")),)
     assert swept.sweep.label == "steps"
 
 
@@ -74,6 +75,7 @@ def test_lists_become_tuples_and_truth_values_stay():
     assert sizes.environments[1].spec.get("sizes") == (3, 6)
     assert labels(sizes.environments)[1] == "c, sizes=(3, 6)"
     assert sizes.to_json()["sweep"]["values"] == [[2, 3], [3, 6]]
+    assert Study.from_json(sizes.to_json()).sweep == sizes.sweep
     assert study("environments", "uniform", [True, False]).environments[0].spec.get("uniform") is True
 
 
