@@ -38,9 +38,9 @@ from assay.report.board import Result, result
 from assay.report.remarks import method_remarks
 from assay.stats.faithfulness import Measured, Verdict, checks_for
 from assay.store.store import Store
-from assay.study.faithfulness import AGREEMENT, floors
+from assay.study.faithfulness import floors
 from assay.study.shipped import find
-from assay.study.study import BLOCK, METHODS, METRICS, Study
+from assay.study.study import AGREEMENT, BLOCK, METHODS, METRICS, Study
 from assay.train.estimator import as_model
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ def studies(folder: Path) -> Iterator[Case]:
         "a huge gallery": ("gallery = 10000000\n" + BODY.replace("gallery = 0\n", ""), "gallery must be"),
         "a seed of 40 digits": (f"seeds = [{10**40}]\n" + BODY, "too large"),
         "a list of texts for seeds": (f"seeds = {['x' * 100] * 5000}\n" + BODY, "seeds must be"),
-        "many methods": (f"methods = {['nonsense'] * 50_000}\n" + HERE, "at most"),
+        "many methods": (f"methods = {['nonsense'] * 50_000}\n" + HERE, "1 to 1000 items, not 50000"),
         "many unknown keys": ("".join(f"k{i} = 1\n" for i in range(30_000)) + BODY, "unknown key"),
         "190 nested specs": (f'methods = ["{"smoothed(of=" * 190}gradient{")" * 190}"]\n' + HERE, "nested"),
         "90 nested specs": (f'methods = ["{"smoothed(of=" * 90}gradient{")" * 90}"]\n' + HERE, "nested"),

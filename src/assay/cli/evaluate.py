@@ -12,7 +12,6 @@ from assay.artifacts.artifact import default_block_size
 from assay.cli.options import RunOptions, seed_list, with_run_options
 from assay.cli.prints import prints_on_stderr
 from assay.core.spec import Spec
-from assay.study.file import read
 from assay.study.study import METHODS, METRICS, Study
 
 Model = Annotated[
@@ -63,6 +62,8 @@ def evaluate(
 
 
 def _study(environment_spec: Spec, kind: str, rows: int, methods: list[str], metrics: list[str]) -> Study:
+    from assay.study.file import read
+
     environment = {
         "use": str(environment_spec),
         "label": "your model",

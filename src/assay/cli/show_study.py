@@ -11,8 +11,7 @@ import typer
 from assay.catalogue.registry import card
 from assay.report.components import Component
 from assay.study.shipped import find, shipped_studies
-from assay.study.study import Entry, Faithfulness, Study, Sweep
-from assay.study.sweep import value_text
+from assay.study.study import Entry, Faithfulness, Study, Sweep, value_text
 
 
 def named_study(text: str) -> Study | None:
@@ -71,7 +70,7 @@ def _print(study: Study) -> None:
 
 def _sweep_text(sweep: Sweep) -> str:
     values = ", ".join(map(value_text, sweep.values))
-    return f"{sweep.parameter} = {values} of {', '.join(label for label, _ in sweep.items)}"
+    return f"{sweep.parameter} = {values} of {', '.join(item.label for item in sweep.items)}"
 
 
 def _full_text(full: Study, keys: tuple[str, ...]) -> str:
@@ -95,7 +94,7 @@ def _full_text(full: Study, keys: tuple[str, ...]) -> str:
 def _test_text(test: Faithfulness) -> str:
     """The floors of a test, and how it decides."""
     floors = ", ".join(f"{check.metric} at least {check.floor:g}" for check in test.checks)
-    own_metrics = [f"{method} by {metric}" for method, metric in test.by]
+    own_metrics = [f"{method} by {metric}" for method, metric in test.by.items()]
     required = [f"required of {', '.join(test.require)}"] if test.require else []
     rule = ["by the value alone"] if test.rule == "point" else []
     return "; ".join([floors, *own_metrics, *rule, *required, *(["strict"] if test.strict else [])])

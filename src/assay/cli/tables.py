@@ -176,8 +176,8 @@ def _print_trouble(result: Result, console: Console) -> None:
 def to_json(result: Result) -> dict[str, Any]:
     """The result for machines."""
     return {
-        "study": result.study["name"],
-        "scale": result.study.get("scale", "quick"),
+        "study": result.study.name,
+        "scale": result.study.scale,
         "boards": [
             {
                 "environment": board.environment,
@@ -223,7 +223,7 @@ def _verdicts_json(result: Result, metric: str) -> list[dict[str, Any]]:
             "checks": [
                 {
                     "environment": measured.environment,
-                    **measured.check.to_json(),
+                    **vars(measured.check),
                     "value": measured.value,
                     "outcome": measured.outcome,
                     "draws_below": list(measured.draws_below),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 Rule = Literal["interval", "point"]  # what is compared with the floor: the whole interval, or the value alone
 RULES: tuple[Rule, ...] = ("interval", "point")
@@ -16,6 +16,3 @@ class Check:
     metric: str  # label of the metric
     floor: float
     sign: str = ""  # the metric's sign of the truth: overall, positive, negative, agreement; empty: it has none
-
-    def to_json(self) -> dict[str, Any]:
-        return {"metric": self.metric, "floor": self.floor, "sign": self.sign}

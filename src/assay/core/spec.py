@@ -80,6 +80,14 @@ class Spec:
     def from_json(cls, data: Mapping[str, Any]) -> Spec:
         return cls.of(data["name"], **{name: _from_json(value) for name, value in data["params"].items()})
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> Any:
+        """In data that pydantic reads and writes, a spec is its text."""
+        from pydantic_core import core_schema
+
+        to_text = core_schema.to_string_ser_schema()
+        return core_schema.no_info_after_validator_function(cls.parse, core_schema.str_schema(), serialization=to_text)
+
     def __str__(self) -> str:
         if not self.params:
             return self.name

@@ -12,6 +12,7 @@ from assay.report.components import Component, by_label
 from assay.report.text import counted, interval_text, listed, number
 from assay.stats.agreement import Agreement, Scores, agreement
 from assay.store.store import Store
+from assay.study.study import Study
 
 if TYPE_CHECKING:
     from assay.report.board import Board, Cell
@@ -100,21 +101,21 @@ class AgreementTable:
 
 
 def agreement_tables(
-    run: Record, store: Store, boards: Sequence[Board], records: Mapping[str, Record]
+    run: Record, study: Study, store: Store, boards: Sequence[Board], records: Mapping[str, Record]
 ) -> tuple[AgreementTable, ...]:
     """The comparisons that the study asks for, in its order."""
     independent = {board.environment: _independent(board, store, records) for board in boards}
     metrics = by_label(run, "metrics")
     tables = []
-    for item in run.data["study"]["agreement"]:
-        truth, methods = metrics[item["truth"]], tuple(item["methods"])
+    for item in study.agreement:
+        truth = metrics[item.truth]
         rows = tuple(
-            _row(board, metrics[metric], truth, methods, independent[board.environment])
+            _row(board, metrics[metric], truth, item.methods, independent[board.environment])
             for board in boards
-            for metric in item["metrics"]
+            for metric in item.metrics
             if metric in board.metrics and truth.label in board.metrics
         )
-        tables.append(AgreementTable(truth.label, tuple(item["metrics"]), methods, rows))
+        tables.append(AgreementTable(truth.label, item.metrics, item.methods, rows))
     return tuple(tables)
 
 

@@ -22,6 +22,7 @@ from assay.stats.faithfulness import Verdict
 from assay.stats.ranks import mean_ranks, ranks
 from assay.stats.units import deviation
 from assay.store.store import Store
+from assay.study.study import Study
 
 Pair = tuple[str, str]  # labels of an environment and of a method
 
@@ -109,13 +110,13 @@ class Result:
         """A sentence, where the records were made with different options."""
         return mixed_conditions(self.records.values())
 
-    @property
-    def study(self) -> Mapping[str, Any]:
-        return self.run.data["study"]  # type: ignore[no-any-return]
+    @cached_property
+    def study(self) -> Study:
+        return Study.from_json(self.run.data["study"])
 
     @property
     def has_sweep(self) -> bool:
-        return bool(self.study.get("sweep"))  # older runs have no such key
+        return self.study.sweep is not None
 
     def cells(self) -> Iterator[tuple[Board, Line, str, Cell]]:
         for board in self.boards:
@@ -133,18 +134,18 @@ class Result:
 def result(store: Store, run: Record | None = None) -> Result:
     """The boards of a run, by default of the latest, with the verdicts and agreements that its study asks for."""
     run = run or latest_run(store)
-    study, rows = run.data["study"], run.data["rows"]
+    study, rows = Study.from_json(run.data["study"]), run.data["rows"]
     records = store.get_many(keys_of(run))
     trials = _trial_data(run, records)
     boards = []
-    for label in (entry["label"] for entry in study["environments"]):
+    for label in (entry.label for entry in study.environments):
         board_rows = [row for row in rows if row["environment"] == label]
         board = _board(run, label, board_rows, records, trials)
         if len(board.lines) > 1:
             board = replace(board, comparisons=comparisons(run, store, board_rows, records))
         boards.append(board)
-    agreements = agreement_tables(run, store, boards, records) if study.get("agreement") else ()
-    return Result(run, tuple(boards), verdicts(study, boards) if study["faithfulness"] else {}, records, agreements)
+    agreements = agreement_tables(run, study, store, boards, records) if study.agreement else ()
+    return Result(run, tuple(boards), verdicts(study, boards), records, agreements)
 
 
 def _trial_data(run: Record, records: Mapping[str, Record]) -> dict[Pair, list[Mapping[str, Any]]]:

@@ -12,6 +12,7 @@ from assay.core.facts import facts_with
 from assay.core.question import Question
 from assay.core.records import Record, canonical
 from assay.core.spec import Spec, walk
+from assay.study.study import Entry, Study
 
 KINDS = ("environments", "methods", "metrics")
 _DESCRIBED = ("kind", "name", "target", "summary", "doc", "params", "revision", "higher_is_better", "varies", "aliases")
@@ -114,7 +115,8 @@ class Component:
 
 def components(run: Record, kind: str) -> tuple[Component, ...]:
     """The components of a kind, in the order of the study."""
-    return tuple(_component(run, kind, index, entry) for index, entry in enumerate(run.data["study"][kind]))
+    entries: tuple[Entry, ...] = getattr(Study.from_json(run.data["study"]), kind)
+    return tuple(_component(run, kind, index, entry) for index, entry in enumerate(entries))
 
 
 def by_label(run: Record, kind: str) -> dict[str, Component]:
@@ -127,13 +129,12 @@ def inner_cards(run: Record) -> list[Mapping[str, Any]]:
     return [card for name, card in run.data["cards"].items() if name not in outer]
 
 
-def _component(run: Record, kind: str, index: int, entry: Mapping[str, Any]) -> Component:
-    spec = Spec.parse(entry["spec"])
+def _component(run: Record, kind: str, index: int, entry: Entry) -> Component:
     cards = run.data["cards"]
-    question = {name: value for name, value in entry.get("question", {}).items() if value is not None}
-    card = cards[f"{kind}/{spec.name}"]
-    control = kind == "methods" and _is_control(spec, cards)
-    return Component(kind, index, entry["label"], spec, card, question, control, entry.get("samples", 0))
+    question = {name: value for name, value in vars(entry.question).items() if value is not None}
+    card = cards[f"{kind}/{entry.spec.name}"]
+    control = kind == "methods" and _is_control(entry.spec, cards)
+    return Component(kind, index, entry.label, entry.spec, card, question, control, entry.samples)
 
 
 def _is_control(spec: Spec, cards: Mapping[str, Mapping[str, Any]]) -> bool:

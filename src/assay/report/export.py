@@ -124,7 +124,7 @@ def _long_rows(
 ) -> Iterator[dict[str, Any]]:
     for series in loaded.series():
         common = {
-            "study": loaded.study["name"],
+            "study": loaded.study.name,
             **{name: series[name] for name in ("environment", "method", "seed")},
             "environment_spec": specs["environments"][series["environment"]],
             "method_spec": specs["methods"][series["method"]],
@@ -165,13 +165,13 @@ def _score_rows(loaded: LoadedRun) -> Iterator[dict[str, Any]]:
         remarks = {"gap": line.remarks.gap, "gap_mark": line.remarks.mark, "notes": "; ".join(line.remarks.notes)}
         other = {"per_seed": json.dumps(cell.per_seed), "letters": board.letters(metric).get(line.method, "")}
         at = swept(loaded.study, names)
-        yield {"study": loaded.study["name"], **names, **cell.__dict__, **other, **remarks, **at}
+        yield {"study": loaded.study.name, **names, **cell.__dict__, **other, **remarks, **at}
 
 
 def _pair_rows(run_result: Result) -> Iterator[dict[str, Any]]:
     for board in run_result.boards:
         for metric, comparison in board.comparisons.items():
-            names = {"study": run_result.study["name"], "environment": board.environment, "metric": metric}
+            names = {"study": run_result.study.name, "environment": board.environment, "metric": metric}
             for pair in comparison.pairs:
                 yield {**names, "unit": comparison.unit, **pair.__dict__, "separated": pair.separated}
 
@@ -180,7 +180,7 @@ def _agreement_rows(run_result: Result) -> Iterator[dict[str, Any]]:
     for row in (row for table in run_result.agreements for row in table.rows):
         values = row.to_json()
         texts = {name: json.dumps(values[name]) for name in ("per_seed", "methods", "left_out")}
-        yield {"study": run_result.study["name"], **values, **texts}
+        yield {"study": run_result.study.name, **values, **texts}
 
 
 def _curve_rows(loaded: LoadedRun) -> Iterator[dict[str, Any]]:
@@ -190,6 +190,6 @@ def _curve_rows(loaded: LoadedRun) -> Iterator[dict[str, Any]]:
         curve = loaded.curve(row)
         if curve is not None:
             x_axis, y_axis = metrics[row["metric"]].axes
-            common = {"study": loaded.study["name"], **names, "x_axis": x_axis, "y_axis": y_axis}
+            common = {"study": loaded.study.name, **names, "x_axis": x_axis, "y_axis": y_axis}
             for point, (x, y) in enumerate(zip(*curve, strict=True)):
                 yield {**common, "point": point, "x": float(x), "y": float(y)}

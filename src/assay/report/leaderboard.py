@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from assay.core.floors import Check
 from assay.report.axes import Axis
 from assay.report.board import Board, Cell, Line
 from assay.report.charts import Bar, bar, scale, strokes
@@ -16,6 +16,7 @@ from assay.report.loaded_run import LoadedRun
 from assay.report.remarks import MethodRemarks
 from assay.stats.faithfulness import Verdict
 from assay.stats.ranks import rank_label
+from assay.study.study import Faithfulness
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Test:
     metric: str
     gamma: float
     rule: str
-    checks: tuple[Mapping[str, Any], ...]
+    checks: tuple[Check, ...]
     environments: tuple[str, ...]
     rows: tuple[tuple[Component, Verdict], ...]
 
@@ -113,19 +114,17 @@ def _entry(board: Board, line: Line, column: Column) -> Entry:
 
 def tests(loaded: LoadedRun) -> tuple[Test, ...]:
     verdicts = loaded.result.verdicts
-    return tuple(
-        _test(loaded, test, verdicts[test["metric"], float(test["gamma"])]) for test in loaded.study["faithfulness"]
-    )
+    return tuple(_test(loaded, test, verdicts[test.metric, test.gamma]) for test in loaded.study.faithfulness)
 
 
-def _test(loaded: LoadedRun, test: Mapping[str, Any], verdicts: tuple[Verdict, ...]) -> Test:
+def _test(loaded: LoadedRun, test: Faithfulness, verdicts: tuple[Verdict, ...]) -> Test:
     methods, environments = by_label(loaded.run, "methods"), [board.environment for board in loaded.result.boards]
     tested = {environment for verdict in verdicts for environment in verdict.tested_in}
     return Test(
-        test["metric"],
-        float(test["gamma"]),
-        test.get("rule", "interval"),
-        tuple(test.get("checks", ())),
+        test.metric,
+        test.gamma,
+        test.rule,
+        test.checks,
         tuple(environment for environment in environments if environment in tested),
         tuple((methods[verdict.method], verdict) for verdict in verdicts),
     )

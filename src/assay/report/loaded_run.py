@@ -10,6 +10,7 @@ from assay.core.records import Record
 from assay.report.board import Result, result
 from assay.store.arrays import Array
 from assay.store.store import Store
+from assay.study.study import Study
 
 Curve = tuple[Array, Array]  # x and y
 Series = Mapping[str, Any]  # one method in one environment with one seed, as a run record lists it
@@ -32,12 +33,12 @@ class LoadedRun:
         return self.result.run
 
     @property
-    def study(self) -> Mapping[str, Any]:
+    def study(self) -> Study:
         return self.result.study
 
     @property
     def title(self) -> str:
-        return str(self.study["title"] or self.study["name"])
+        return self.study.title or self.study.name
 
     def series(self, environment: str | None = None, method: str | None = None) -> Iterator[Series]:
         """All series in the order of the grid, or those of one environment or method."""
@@ -49,7 +50,7 @@ class LoadedRun:
         """Methods in the order of the environment's board; then those that no metric judges, in the study's order."""
         boards = [board for board in self.result.boards if board.environment == environment]
         judged = [line.method for board in boards for line in board.lines]
-        return judged + [entry["label"] for entry in self.study["methods"] if entry["label"] not in judged]
+        return judged + [entry.label for entry in self.study.methods if entry.label not in judged]
 
     def outcomes(self, series: Series, metric: str) -> Iterator[tuple[int, Record | None]]:
         """Per block its start and the record of its evidence, or of its trial without evidence; None: not computed."""

@@ -93,7 +93,7 @@ def _one_line(text: str) -> str:
 
 
 def _title(result: Result) -> str:
-    return str(result.study["title"] or result.study["name"])
+    return result.study.title or result.study.name
 
 
 def _labels(result: Result) -> dict[str, str]:

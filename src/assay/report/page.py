@@ -69,8 +69,8 @@ def summary(loaded: LoadedRun) -> str:
     control_note = f" ({counted(controls, 'control')} among them)" if controls else ""
     parts = [
         f"{counted(len(methods), 'attribution method')}{control_note}",
-        f"judged by {counted(len(loaded.study['metrics']), 'metric')}",
-        f"in {counted(len(loaded.study['environments']), 'environment')}:",
+        f"judged by {counted(len(loaded.study.metrics), 'metric')}",
+        f"in {counted(len(loaded.study.environments), 'environment')}:",
         f"{scored} of {counted(len(cells), 'score')} {'is' if scored == 1 else 'are'} known",
     ]
     return " ".join(parts) + _missing(loaded) + "." + "".join(_refuted(test) for test in tests(loaded))

@@ -65,7 +65,7 @@ def _load_samples(loaded: LoadedRun, environment: str, key: str) -> GallerySampl
         arrays = loaded.store.load(record)
     except StoreError as error:
         return GallerySamples(environment, reason=str(error))
-    first_seed = loaded.study["seeds"][0]
+    first_seed = loaded.study.seeds[0]
     gallery_series = [series for series in loaded.series(environment) if series["seed"] == first_seed]
     stored = record.data.get("indices", list(range(len(arrays["x"]))))  # older records: the first ones
     evaluated = min([max(stored) + 1, *(series["samples"] for series in gallery_series)])

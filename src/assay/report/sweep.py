@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from assay.report.board import Cell, Result
-from assay.study.sweep import value_text
+from assay.study.study import Study, Sweep, value_text
 
 Key = tuple[str, str, str]  # labels of environment, method and metric
 _KINDS = ("environments", "methods", "metrics")
@@ -48,13 +47,9 @@ class SweepTable:
 
 
 @dataclass(frozen=True)
-class RunSweep:
+class RunSweep(Sweep):
     """The sweep of a run."""
 
-    of: str  # environments, methods, metrics
-    parameter: str
-    label: str  # of the axis
-    values: tuple[Any, ...]
     tables: tuple[SweepTable, ...]
 
     @property
@@ -64,20 +59,22 @@ class RunSweep:
 
 def run_sweep(result: Result) -> RunSweep:
     """The sweep of a run whose study has one."""
-    sweep = result.study["sweep"]
+    sweep = result.study.sweep
+    assert sweep is not None
     cells = {(board.environment, line.method, metric): cell for board, line, metric, cell in result.cells()}
     tables = tuple(table for table in _tables(result.study, sweep, cells) if table.lines)
-    return RunSweep(sweep["of"], sweep["parameter"], sweep["label"], tuple(sweep["values"]), tables)
+    return RunSweep(**vars(sweep), tables=tables)
 
 
-def swept(study: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:
+def swept(study: Study, names: Mapping[str, str]) -> dict[str, str]:
     """Columns of a row for the item that is varied in it and for its value; ``names`` has its environment, method and
     metric. Without these columns where none is varied."""
-    sweep = study.get("sweep") or {"items": ()}
-    for item in sweep["items"]:
-        for value, copy in zip(sweep["values"], item["copies"], strict=True):
-            if names[sweep["of"].removesuffix("s")] == copy:
-                return {"sweep_item": item["label"], "sweep_value": value_text(value)}
+    if (sweep := study.sweep) is None:
+        return {}
+    for item in sweep.items:
+        for value, copy in zip(sweep.values, item.copies, strict=True):
+            if names[sweep.of.removesuffix("s")] == copy:
+                return {"sweep_item": item.label, "sweep_value": value_text(value)}
     return {}
 
 
@@ -85,14 +82,13 @@ def _at(values: Sequence[str]) -> str:
     return f" at {', '.join(values)}"
 
 
-def _tables(study: Mapping[str, Any], sweep: Mapping[str, Any], cells: Mapping[Key, Cell]) -> Iterator[SweepTable]:
+def _tables(study: Study, sweep: Sweep, cells: Mapping[Key, Cell]) -> Iterator[SweepTable]:
     """Each label stands with its copies, value by value; one of another kind with itself."""
-    copies = {
-        kind: {entry["label"]: [entry["label"]] * len(sweep["values"]) for entry in study[kind]} for kind in _KINDS
-    }
-    copies[sweep["of"]] = {item["label"]: item["copies"] for item in sweep["items"]}
-    varied = {label for item in sweep["items"] for label in item["copies"]}
-    constant = [entry["label"] for entry in study[sweep["of"]] if entry["label"] not in varied]
+    labels = {kind: [entry.label for entry in getattr(study, kind)] for kind in _KINDS}
+    copies = {kind: {label: (label,) * len(sweep.values) for label in labels[kind]} for kind in _KINDS}
+    copies[sweep.of] = {item.label: item.copies for item in sweep.items}
+    varied = {label for item in sweep.items for label in item.copies}
+    constant = [label for label in labels[sweep.of] if label not in varied]
     for environment, metric in product(copies["environments"], copies["metrics"]):
         keys = {
             method: list(zip(copies["environments"][environment], labels, copies["metrics"][metric], strict=True))
@@ -106,17 +102,17 @@ def _tables(study: Mapping[str, Any], sweep: Mapping[str, Any], cells: Mapping[K
         levels = _levels(sweep, environment, metric, constant, [line.method for line in lines])
         constant_cells = [(label, method, cells[key]) for label, method, key in levels if key in cells]
         reference = [
-            SweepLine(label, method, (cell,) * len(sweep["values"]), True) for label, method, cell in constant_cells
+            SweepLine(label, method, (cell,) * len(sweep.values), True) for label, method, cell in constant_cells
         ]
         yield SweepTable(environment, metric, tuple(lines + reference if lines else ()))
 
 
 def _levels(
-    sweep: Mapping[str, Any], environment: str, metric: str, constant: Sequence[str], methods: Sequence[str]
+    sweep: Sweep, environment: str, metric: str, constant: Sequence[str], methods: Sequence[str]
 ) -> Iterator[tuple[str, str, Key]]:
     """Label, method and cell of what was not varied. Other metrics are on other scales: none is drawn."""
-    if sweep["of"] == "methods":
+    if sweep.of == "methods":
         yield from ((method, method, (environment, method, metric)) for method in constant)
-    if sweep["of"] == "environments":
+    if sweep.of == "environments":
         for other, method in product(constant, methods):
             yield f"{method} in {other}", method, (other, method, metric)

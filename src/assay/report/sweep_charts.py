@@ -119,8 +119,8 @@ def sweep_panels(loaded: LoadedRun) -> tuple[SweepPanel, ...]:
     sweep = run_sweep(loaded.result)
     stroke_of, axis = _strokes(loaded, sweep), value_axis(sweep.values, sweep.texts)
     arrows = {label: metric.arrow for label, metric in by_label(loaded.run, "metrics").items()}
-    for item in loaded.study["sweep"]["items"]:
-        arrows.setdefault(item["label"], arrows.get(item["copies"][0], ""))
+    for item in sweep.items:
+        arrows.setdefault(item.label, arrows.get(item.copies[0], ""))
     charts: dict[str, list[SweepChart]] = {}
     for table in sweep.tables:
         chart = _chart(table, sweep, axis, stroke_of, f"{table.metric} {arrows[table.metric]}".strip())
@@ -144,7 +144,7 @@ def _strokes(loaded: LoadedRun, sweep: RunSweep) -> Mapping[str, Stroke]:
     """Of all methods; varied ones have one stroke, under the label without the value."""
     original = {}
     if sweep.of == "methods":
-        original = {copy: item["label"] for item in loaded.study["sweep"]["items"] for copy in item["copies"]}
+        original = {copy: item.label for item in sweep.items for copy in item.copies}
     methods = [
         replace(method, label=original.get(method.label, method.label)) for method in components(loaded.run, "methods")
     ]

@@ -8,75 +8,46 @@ methods = ["GradCAM", "IG"]                 # default: all but controls
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from assay.catalogue.registry import card
 from assay.core.errors import suggest
 from assay.core.spec import walk
 from assay.foreign.imports import imports_allowed
-from assay.study.faithfulness import Values
-from assay.study.limits import MOST_ITEMS
+from assay.study.form import AgreementTable, checked
 from assay.study.study import Agreement, Entry
 
-_KEYS = ("truth", "metrics", "methods")
 FEWEST_METHODS = 3
 
 
-@dataclass(frozen=True)
-class AgreementReader:
-    """Reads comparisons with truth and collects problems instead of stopping at the first."""
+def read_agreement(table: Mapping[str, Any], lists: Mapping[str, tuple[Entry, ...]], problems: list[str]) -> Agreement:
+    form = checked(AgreementTable, table, problems)
+    for metric in (form.truth, *form.metrics):
+        problems += _metric_problem(metric, lists["metrics"])
+    if form.truth in form.metrics:
+        problems.append(f"'{form.truth}' is the truth; compare other metrics with it")
+    labels = [entry.label for entry in lists["methods"]]
+    problems += [f"no method '{name}'.{suggest(name, labels)}" for name in form.methods if name not in labels]
+    methods = tuple(dict.fromkeys(form.methods)) or tuple(
+        entry.label for entry in lists["methods"] if not _is_control(entry)
+    )
+    if len(methods) < FEWEST_METHODS:
+        problems.append(
+            f"{len(methods)} of the methods are compared (controls only if they are named): "
+            f"a correlation needs {FEWEST_METHODS} or more"
+        )
+    others = (entry.label for entry in lists["metrics"] if entry.label != form.truth and _ranks_methods(entry))
+    return Agreement(form.truth, form.metrics or tuple(others), methods)
 
-    values: Values
 
-    def agreements(self, tables: Any, lists: Mapping[str, tuple[Entry, ...]]) -> Iterator[Agreement]:
-        if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
-            self.values.problems.append("agreement must be a list of tables such as { truth = 'f1' }")
-            return
-        if len(tables) > MOST_ITEMS:
-            self.values.problems.append(f"agreement has {len(tables)} items: at most {MOST_ITEMS} are read")
-            return
-        for number, table in enumerate(tables, 1):
-            yield self._agreement(table, f"agreement item {number}", lists)
-
-    def _agreement(self, table: Mapping[str, Any], location: str, lists: Mapping[str, tuple[Entry, ...]]) -> Agreement:
-        self.values.problems += [
-            f"{location}: unknown key '{key}'.{suggest(key, _KEYS)}" for key in table if key not in _KEYS
-        ]
-        truth = self.values.text(table, "truth", "", f"{location}: truth")
-        self._check_metric(truth, location, lists["metrics"])
-        metrics = self.values.texts(table, "metrics", location)
-        for metric in metrics:
-            self._check_metric(metric, location, lists["metrics"])
-        if truth in metrics:
-            self.values.problems.append(f"{location}: '{truth}' is the truth; compare other metrics with it")
-        others = tuple(entry.label for entry in lists["metrics"] if entry.label != truth and _ranks_methods(entry))
-        return Agreement(truth, metrics or others, self._methods(table, location, lists["methods"]))
-
-    def _check_metric(self, label: str, location: str, metrics: tuple[Entry, ...]) -> None:
-        entry = next((entry for entry in metrics if entry.label == label), None)
-        if entry is None:
-            labels = [entry.label for entry in metrics]
-            self.values.problems.append(f"{location}: no metric '{label}'.{suggest(label, labels)}")
-        elif not _ranks_methods(entry):
-            self.values.problems.append(
-                f"{location}: '{label}' ranks no methods: it does not say whether higher is better, or is about models"
-            )
-
-    def _methods(self, table: Mapping[str, Any], location: str, methods: tuple[Entry, ...]) -> tuple[str, ...]:
-        labels = [entry.label for entry in methods]
-        names = self.values.texts(table, "methods", location)
-        self.values.problems += [
-            f"{location}: no method '{name}'.{suggest(name, labels)}" for name in names if name not in labels
-        ]
-        chosen = tuple(dict.fromkeys(names)) or tuple(entry.label for entry in methods if not _is_control(entry))
-        if len(chosen) < FEWEST_METHODS:
-            self.values.problems.append(
-                f"{location}: {len(chosen)} of the methods are compared (controls only if they are named): "
-                f"a correlation needs {FEWEST_METHODS} or more"
-            )
-        return chosen
+def _metric_problem(label: str, metrics: tuple[Entry, ...]) -> list[str]:
+    entry = next((entry for entry in metrics if entry.label == label), None)
+    if entry is None:
+        return [f"no metric '{label}'.{suggest(label, [entry.label for entry in metrics])}"]
+    if _ranks_methods(entry):
+        return []
+    return [f"'{label}' ranks no methods: it does not say whether higher is better, or is about models"]
 
 
 def _ranks_methods(metric: Entry) -> bool:

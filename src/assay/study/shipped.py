@@ -9,7 +9,6 @@ from pathlib import Path
 import assay
 from assay.core.errors import AssayError, suggest
 from assay.core.records import printable
-from assay.study.file import load
 from assay.study.study import Study
 
 
@@ -25,6 +24,8 @@ def find(name: str) -> Study:
     A shipped study has the name that ``assay ls`` shows, with its folder, because file names are not unique. A user's
     study has the name of its file.
     """
+    from assay.study.file import load  # here: ``assay ls`` needs no models of files
+
     path, paths = Path(name), shipped_studies()
     if path.suffix == ".toml" and path.is_file():
         names = {file.resolve(): key for key, file in paths.items()}

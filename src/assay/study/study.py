@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from assay.core.errors import AssayError
 from assay.core.floors import Check, Rule
 from assay.core.question import Question
-from assay.core.spec import Spec, Value
+from assay.core.spec import Spec
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Scalar: TypeAlias = bool | int | float | str
 
 SAMPLES = 16
 BLOCK = 8
 MOST_BLOCKS = 10_000_000  # of attributions and of evidence in one run: each takes memory in the plan
 SCALES = ("quick", "full")
+AGREEMENT = 0.75  # (ours) share of the true effect named by a map that must have the right sign
 # Default methods and metrics for a user's own model.
 METHODS = ["gradient", "input_x_gradient", "integrated_gradients", "smoothed(of=gradient())", "random_map"]
 METRICS = ["insertion", "deletion", "sensitivity_n", "single_deletion"]
@@ -35,10 +42,6 @@ class Entry:
     def applies(self, environment: Entry) -> bool:
         return not self.only or environment.spec.name in self.only or environment.label in self.only
 
-    def to_json(self) -> dict[str, Any]:
-        question = self.question.to_json()
-        return {"spec": str(self.spec), "label": self.label, "question": question, "only": list(self.only)}
-
 
 @dataclass(frozen=True)
 class Faithfulness:
@@ -48,20 +51,17 @@ class Faithfulness:
     gamma: float = 0.5
     require: tuple[str, ...] = ()  # labels of methods; if one is refuted, the run ends with exit code 1
     checks: tuple[Check, ...] = ()  # metrics with their floors; with F1, also for the signs of the truth
-    by: tuple[tuple[str, str], ...] = ()  # methods that are judged by another metric: labels of both
+    by: Mapping[str, str] = field(default_factory=dict)  # methods that are judged by another metric: labels of both
     rule: Rule = "interval"  # what decides: the interval, or only the value (point, as in the paper)
     strict: bool = False  # the run also fails where a required method is undecided
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "metric": self.metric,
-            "gamma": self.gamma,
-            "require": list(self.require),
-            "checks": [check.to_json() for check in self.checks],
-            "by": dict(self.by),
-            "rule": self.rule,
-            "strict": self.strict,
-        }
+
+@dataclass(frozen=True)
+class Varied:
+    """An item of a sweep."""
+
+    label: str
+    copies: tuple[str, ...]  # their labels, one for each value
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,16 @@ class Sweep:
 
     of: str  # environments, methods, metrics
     parameter: str
-    values: tuple[Value, ...]
-    items: tuple[tuple[str, tuple[str, ...]], ...]  # label of each varied item, and the labels of its copies
+    values: tuple[Scalar | tuple[Any, ...], ...]
+    items: tuple[Varied, ...]
     label: str  # of the axis
 
-    def to_json(self) -> dict[str, Any]:
-        items = [{"label": label, "copies": list(copies)} for label, copies in self.items]
-        values = [list(value) if isinstance(value, tuple) else value for value in self.values]
-        return {"of": self.of, "parameter": self.parameter, "label": self.label, "values": values, "items": items}
+
+def value_text(value: Any) -> str:
+    """A value as labels, axes and tables show it."""
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(value_text, value))})"
+    return value if isinstance(value, str) else repr(value)
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,6 @@ class Agreement:
     truth: str  # label of a metric
     metrics: tuple[str, ...]  # labels
     methods: tuple[str, ...]  # labels; controls only if the study names them
-
-    def to_json(self) -> dict[str, Any]:
-        return {"truth": self.truth, "metrics": list(self.metrics), "methods": list(self.methods)}
 
 
 @dataclass(frozen=True)
@@ -167,19 +166,19 @@ class Study:
         return tuple(metric for metric in self.metrics if metric.applies(environment))
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "scale": self.scale,
-            "title": self.title,
-            "seeds": list(self.seeds),
-            "data_seed": self.data_seed,
-            "gallery": self.gallery if isinstance(self.gallery, int) else list(self.gallery),
-            "environments": [
-                {**entry.to_json(), "samples": entry.samples, "block": entry.block} for entry in self.environments
-            ],
-            "methods": [entry.to_json() for entry in self.methods],
-            "metrics": [entry.to_json() for entry in self.metrics],
-            "faithfulness": [test.to_json() for test in self.faithfulness],
-            "sweep": self.sweep.to_json() if self.sweep else None,
-            "agreement": [agreement.to_json() for agreement in self.agreement],
-        }
+        """What a run records: this scale."""
+        sizes = {"__all__": {"samples", "block", "rows"}}  # of environments
+        left_out: Any = {"full": True, "full_keys": True, "methods": sizes, "metrics": sizes}
+        return _adapter().dump_python(self, mode="json", exclude=left_out)  # type: ignore[no-any-return]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Study:
+        """The study that a run recorded; ValueError where it is none."""
+        return _adapter().validate_python(data)
+
+
+@cache
+def _adapter() -> TypeAdapter[Study]:
+    from pydantic import TypeAdapter  # here: the command line starts without it
+
+    return TypeAdapter(Study)

@@ -21,7 +21,7 @@ def ok(value: float, spread: float | None = 0.1) -> Cell:
 
 def result(of: str, items: dict[str, list[str]], cells: dict[tuple[str, str, str], Cell], values: list[Any]) -> Result:
     kinds = {
-        kind: [{"label": label} for label in dict.fromkeys(key[place] for key in cells)]
+        kind: [{"label": label, "spec": "x"} for label in dict.fromkeys(key[place] for key in cells)]
         for place, kind in enumerate(("environments", "methods", "metrics"))
     }
     sweep = {
@@ -39,7 +39,9 @@ def result(of: str, items: dict[str, list[str]], cells: dict[tuple[str, str, str
             for name in methods
         ]
         boards.append(Board(environment, tuple(lines[0].cells), tuple(lines)))
-    return Result(Record("run", "r", "ok", data={"study": {**kinds, "sweep": sweep}}), tuple(boards), {}, {})
+    return Result(
+        Record("run", "r", "ok", data={"study": {"name": "s", **kinds, "sweep": sweep}}), tuple(boards), {}, {}
+    )
 
 
 def test_a_varied_environment_has_a_table_per_metric_with_others_as_level_lines() -> None:
@@ -72,7 +74,8 @@ def test_a_varied_metric_has_one_table_and_other_metrics_none() -> None:
 
 
 def test_a_run_without_a_sweep_has_none() -> None:
-    assert not Result(Record("run", "r", "ok", data={"study": {}}), (), {}, {}).has_sweep
+    study = {"name": "s", "environments": [], "methods": [], "metrics": []}  # as older runs, which have no such key
+    assert not Result(Record("run", "r", "ok", data={"study": study}), (), {}, {}).has_sweep
 
 
 def test_a_gap_has_a_sentence_with_its_reason() -> None:

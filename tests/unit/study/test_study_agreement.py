@@ -32,7 +32,6 @@ def test_controls_are_compared_if_they_are_named():
     table = {"truth": "f1", "metrics": ["deletion"], "methods": ["gradient", "random_map", "occlusion"]}
     (found,) = agreement(table)
     assert found == Agreement("f1", ("deletion",), ("gradient", "random_map", "occlusion"))
-    assert found.to_json() == {**table, "methods": ["gradient", "random_map", "occlusion"]}
 
 
 def test_a_study_without_the_key_compares_nothing():
@@ -51,7 +50,7 @@ def test_a_study_without_the_key_compares_nothing():
         ({"truth": "f1", "methods": ["gradient", "occlusion"]}, "a correlation needs 3 or more"),
         ({"truth": "f1", "metrics": "deletion"}, "metrics must be a list of texts"),
         ({"metrics": ["deletion"]}, "no metric ''"),
-        ("f1", "agreement must be a list of tables such as { truth = 'f1' }"),
+        ("f1", "agreement must be a list of at most 1000 tables such as { truth = 'f1' }, not ['f1']"),
     ],
 )
 def test_mistakes_are_told(table, told):

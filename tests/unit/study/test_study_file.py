@@ -1,6 +1,7 @@
 """A study file is read to the end: every mistake is told at once, and a sound one means what it says."""
 
 import datetime
+import json
 import re
 
 import pytest
@@ -8,10 +9,11 @@ import pytest
 from assay.core.errors import AssayError, StudyError
 from assay.core.floors import Check
 from assay.core.question import Question
+from assay.core.records import canonical
 from assay.core.spec import Spec
 from assay.study.file import load, read
 from assay.study.shipped import find, shipped_studies, title
-from assay.study.study import Entry, Faithfulness
+from assay.study.study import Entry, Faithfulness, Study
 
 BASE = {"environments": ["color_count"], "methods": ["gradient"], "metrics": ["f1"]}
 
@@ -99,7 +101,7 @@ def test_the_papers_test_is_a_choice():
     study = read({**BASE, "metrics": ["f1", "precision"], "faithfulness": [table]}, "s")
     (test,) = study.faithfulness
     assert test.checks == (Check("f1", 0.5, "overall"),)
-    assert (test.rule, test.strict, test.by) == ("point", True, (("gradient", "precision"),))
+    assert (test.rule, test.strict, test.by) == ("point", True, {"gradient": "precision"})
     assert len(study.metrics) == 2
 
 
@@ -142,8 +144,8 @@ def test_every_mistake_is_told_at_once():
         "unknown key 'sampels'. Did you mean 'samples'?",
         "seeds must be a list of different whole numbers, not [1, 1]",
         "samples must be a whole number of at least 1, not 0",
-        "block must be a whole number of at least 1, not '8'",
-        "gallery must be a whole number of at least 0, not -1",
+        "block must be a whole number of 1 to 100000, not '8'",
+        "gallery must be a whole number of 0 to 1000, or a list of different indices of samples, not -1",
         "question: readout 'logits' is unknown. Did you mean 'logit'?",
         "environments item 2: label 'color_count' is used twice; give one a label",
         "environments item 3: unknown environment 'colour_count'. Did you mean 'color_count'?",
@@ -171,15 +173,21 @@ def test_the_error_names_the_file_and_counts():
 @pytest.mark.parametrize("kind", ["environments", "methods", "metrics"])
 @pytest.mark.parametrize("items", [[], "gradient", {}, None, 3, {"use": "gradient"}])
 def test_a_list_that_is_none_or_empty_is_told(kind, items):
-    assert problems(**{kind: items})[0] == f"{kind} must be a list with at least one item"
+    given = "and is missing" if items is None else f"not {items!r}"
+    assert problems(**{kind: items})[0] == f"{kind} must be a list of 1 to 1000 items, {given}"
     table = {name: value for name, value in BASE.items() if name != kind}
-    with pytest.raises(StudyError, match=f"{kind} must be a list"):
+    with pytest.raises(StudyError, match=f"{kind} must be a list of 1 to 1000 items, and is missing"):
         read(table, "s")
 
 
-@pytest.mark.parametrize("seeds", ["all", 3, [0.0], [True], ["0"], [], [0, 0], {}, [[0]], None])
+@pytest.mark.parametrize("seeds", ["all", 3, [0.0], [True], ["0"], [], [0, 0], {}, [[0]]])
 def test_seeds_are_different_whole_numbers(seeds):
     assert problems(seeds=seeds) == [f"seeds must be a list of different whole numbers, not {seeds!r}"]
+
+
+def test_no_value_is_no_seed_and_a_long_list_is_counted():
+    assert problems(seeds=None) == ["seeds must be a list of different whole numbers, and is missing"]
+    assert problems(seeds=["0"] * 1001) == ["seeds must be a list of different whole numbers, not 1001 items"]
 
 
 @pytest.mark.parametrize("key", ["samples", "block", "gallery"])
@@ -199,7 +207,10 @@ def test_a_gallery_may_say_which_samples_it_shows():
 @pytest.mark.parametrize("value", [[], [1, 1], [-1], [True], [0.0], ["0"], [[0]], list(range(1001))], ids=repr)
 def test_a_gallery_lists_different_indices(value):
     (told,) = problems(samples=2000, gallery=value)
-    assert told.startswith("gallery must be a number of samples, or a list of different indices of samples, not [")
+    given = "1001 items" if len(value) > 1000 else repr(value)
+    assert (
+        told == f"gallery must be a whole number of 0 to 1000, or a list of different indices of samples, not {given}"
+    )
 
 
 def test_a_gallery_shows_no_sample_that_the_study_does_not_have():
@@ -220,6 +231,12 @@ def test_labels_tell_equal_specs_apart():
 
 def test_a_label_may_be_used_again_by_another_kind():
     assert read({**BASE, "metrics": [{"use": "f1", "label": "gradient"}]}, "s").metrics[0].label == "gradient"
+
+
+def test_a_wrong_environment_is_told_once_though_a_test_adds_metrics_for_it():
+    assert problems(metrics=[{"use": "f1", "only": ["x"]}], faithfulness=[{"metric": "f1"}]) == [
+        "'f1': only = 'x' is no environment of this study."
+    ]
 
 
 def test_the_floor_of_a_faithfulness_test_needs_a_metric_that_is_better_when_higher():
@@ -265,6 +282,19 @@ def test_every_shipped_study_loads_under_every_way_to_call_it(name):
     assert study.name == name
     assert study.to_json() == {**load(shipped_studies()[name]).to_json(), "name": name}
     assert title(shipped_studies()[name]) == study.title != ""
+
+
+@pytest.mark.parametrize("name", sorted(shipped_studies()))
+def test_what_a_run_records_of_a_study_is_read_back(name):
+    study = find(name)
+    stored = json.loads(canonical(study.to_json()))
+    again = Study.from_json(stored)
+    assert again.to_json() == stored
+    for kind in ("environments", "faithfulness", "agreement", "sweep", "seeds", "gallery"):
+        assert getattr(again, kind) == getattr(study, kind)
+    for kind in ("methods", "metrics"):
+        entries = zip(getattr(again, kind), getattr(study, kind), strict=True)
+        assert all((a.spec, a.label, a.question, a.only) == (b.spec, b.label, b.question, b.only) for a, b in entries)
 
 
 def test_a_study_that_is_nowhere_is_suggested_and_listed(tmp_path, monkeypatch):

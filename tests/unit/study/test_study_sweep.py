@@ -6,6 +6,7 @@ from assay.core.errors import StudyError
 from assay.foreign.imports import without_imports
 from assay.study.file import read
 from assay.study.shipped import find
+from assay.study.study import Study, Varied
 
 BASE = {
     "environments": [{"use": "color_count(side=16)", "label": "c"}, {"use": "token_count", "label": "t"}],
@@ -16,6 +17,7 @@ BASE = {
     ],
     "metrics": [{"use": "f1", "label": "F", "only": ["c"]}, "precision"],
 }
+VALUES = "sweep: values must be a list of 2 to 1000 values: finite numbers, texts, true, false or lists of these"
 
 
 def study(of, parameter, values, **more):
@@ -37,7 +39,7 @@ def test_only_items_that_have_the_parameter_are_varied():
     assert labels(swept.methods) == ["IG, steps=4", "IG, steps=8", "S", "gradient"]
     assert [method.spec.get("steps") for method in swept.methods] == [4, 8, None, None]
     assert labels(swept.environments) == ["c", "t"]
-    assert swept.sweep.items == (("IG", ("IG, steps=4", "IG, steps=8")),)
+    assert swept.sweep.items == (Varied("IG", ("IG, steps=4", "IG, steps=8")),)
     assert swept.sweep.label == "steps"
 
 
@@ -73,28 +75,29 @@ def test_lists_become_tuples_and_truth_values_stay():
     assert sizes.environments[1].spec.get("sizes") == (3, 6)
     assert labels(sizes.environments)[1] == "c, sizes=(3, 6)"
     assert sizes.to_json()["sweep"]["values"] == [[2, 3], [3, 6]]
+    assert Study.from_json(sizes.to_json()).sweep == sizes.sweep
     assert study("environments", "uniform", [True, False]).environments[0].spec.get("uniform") is True
 
 
 @pytest.mark.parametrize(
     ("sweep", "sentence"),
     [
-        ({"values": [1]}, "sweep: values must be a list of at least two values"),
-        ({"values": 3}, "sweep: values must be a list of at least two values"),
+        ({"values": [1]}, VALUES),
+        ({"values": 3}, VALUES),
         ({"values": [4, 8, 4]}, "sweep: 'IG': value 4 is given twice"),
         ({"values": [4, "x"]}, "sweep: 'IG': integrated_gradients: steps='x' does not fit int | None."),
-        ({"values": [4, float("inf")]}, "sweep: a value must be a finite number, a text, true, false or a list"),
-        ({"values": [4, {"a": 1}]}, "sweep: a value must be a finite number, a text, true, false or a list"),
+        ({"values": [4, float("inf")]}, f"{VALUES}, not [4, inf]"),
+        ({"values": [4, {"a": 1}]}, f"{VALUES}, not [4, {{'a': 1}}]"),
         ({"parameter": "step"}, "sweep: none of the methods has a parameter 'step'. Did you mean 'steps'?"),
         ({"parameter": "of.of"}, "sweep: none of the methods has a parameter 'of.of'."),
-        ({"parameter": ""}, "sweep: parameter must be a text, not ''"),
+        ({"parameter": ""}, "sweep: parameter must be the name of a parameter, not ''"),
         ({"of": "seeds"}, "sweep: of must be 'environments', 'methods' or 'metrics', not 'seeds'"),
         ({"of": ["methods"]}, "sweep: of must be 'environments', 'methods' or 'metrics', not ['methods']"),
         ({"only": ["gradient"]}, "sweep: 'gradient' has no parameter 'steps'."),
         ({"only": ["IGG"]}, "sweep: only: no item 'IGG' among the methods. Did you mean 'IG'?"),
         ({"only": "IG"}, "sweep: only must be a list of texts, not 'IG'"),
         ({"valeus": []}, "sweep: unknown key 'valeus'. Did you mean 'values'?"),
-        ({"values": list(range(1, 1002))}, "sweep: values must be a list"),
+        ({"values": list(range(1, 1002))}, f"{VALUES}, not 1001 items"),
         ({"parameter": "question.baseline", "values": [1, "tru"], "only": ["IG"]}, "sweep: 'IG': baseline 'tru' is"),
         ({"parameter": "question.base"}, "sweep: none of the methods has a parameter 'question.base'."),
     ],
@@ -108,7 +111,7 @@ def test_all_mistakes_are_told_at_once_with_those_of_the_file():
     found = problems({"of": "m", "values": [1], "x": 1}, seeds=[])
     assert len(found) == 5
     assert problems(3) == [
-        "sweep: must be a table such as { of = 'methods', parameter = 'steps', values = [8, 64] }, not 3"
+        "sweep must be a table such as { of = 'methods', parameter = 'steps', values = [8, 64] }, not 3"
     ]
 
 
