@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from assay.catalogue.build import build
-from assay.catalogue.registry import card, resolve
+from assay.catalogue.registry import card, expand_alias, resolve
 from assay.check.contracts import environments, methods, metrics
 from assay.check.contracts.environment_case import EnvironmentCase
 from assay.check.contracts.fault import Fault, Finding, check_contract
@@ -76,8 +76,9 @@ def cases(kind: str, spec: Spec, promises: Mapping[str, Any] = MappingProxyType(
     An environment without parameters is tried as its tiny instance. A foreign metric is tried on linear models only.
     """
     if kind == "environments":
-        environment = load(card(kind, spec.name).target)
-        tiny = not spec.params and hasattr(environment, "tiny")
+        expanded = expand_alias(kind, spec)
+        environment = load(card(kind, expanded.name).target)
+        tiny = not expanded.params and hasattr(environment, "tiny")
         yield EnvironmentCase(str(spec), environment.tiny() if tiny else build(kind, resolve(kind, spec)))
         return
     component = build(kind, resolve(kind, spec))
