@@ -11,8 +11,8 @@ import torch
 from assay.catalogue.build import build
 from assay.catalogue.registry import resolve
 from assay.check.contracts.fault import check_contract, examine
+from assay.check.contracts.metrics import ON_LINEAR_MODELS, constant_maps
 from assay.check.linear import maps
-from assay.check.linear.contracts import CONTRACTS, constant_maps
 from assay.check.linear.exact_is_best import best_on_linear, exact_on_linear
 from assay.check.linear.linear_case import LinearCase
 from assay.check.linear.linear_models import LinearProblem, linear_problems
@@ -28,14 +28,14 @@ def case(spec: str) -> LinearCase:
 
 @pytest.mark.parametrize("spec", specs("metrics"))
 def test_a_metric_keeps_its_promises_on_linear_models(spec: str) -> None:
-    faults = examine(case(spec), CONTRACTS)
+    faults = examine(case(spec), ON_LINEAR_MODELS)
     assert not faults, "\n".join(map(str, faults))
 
 
 def test_what_is_declared_is_tried() -> None:
     metric = case("sensitivity_n(sizes=4, sets=8)")
-    status = {contract.__name__: check_contract(metric, contract).status for contract in CONTRACTS}
-    declared = ("exact_on_linear", "best_on_linear", "direction_on_linear", "invariances")
+    status = {contract.__name__: check_contract(metric, contract).status for contract in ON_LINEAR_MODELS}
+    declared = ("exact_on_linear", "best_on_linear", "direction", "invariances")
     assert [status[name] for name in declared] == ["pass"] * 4
 
 

@@ -148,7 +148,7 @@ class Linear:
         if self._is_whole:
             return self._whole_rows(max(indices) + 1, seed)[list(indices)].view(-1, *self.shape) / self._unit
         if self.pictures:
-            mean, deviation = torch.tensor(Drawn.colours).view(2, 3, 1, 1)
+            mean, deviation = torch.tensor(Drawn.colours).view(2, 3, 1, 1).unbind()
             return (Drawn().evaluated(indices, seed)[0].float() / 255 - mean) / deviation
         return Draws([("linear", seed, index) for index in indices]).normal(*self.shape)
 

@@ -80,7 +80,7 @@ class ForeignMetricCall:
         inputs = self.inputs(problem, problem.exact)
         model = inputs.model.eval()
         before = snapshot(model)
-        with quiet(), suppress(Exception):  # reported by ``answers_on_linear_models``
+        with quiet(), suppress(Exception):  # reported by ``answers``
             self.metric.ask(inputs)
         model.zero_grad()
         return changed_parts(before, snapshot(model))
