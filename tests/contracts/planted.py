@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contracts.planted_environments import ENVIRONMENTS
+from contracts.planted_linear import LINEAR
 from contracts.planted_methods import METHODS
 from contracts.planted_metrics import METRICS
 
-PLANTED = {"methods": METHODS, "metrics": METRICS, "environments": ENVIRONMENTS}
+ALL_METRICS = {name: (*METRICS.get(name, ()), *LINEAR.get(name, ())) for name in {**METRICS, **LINEAR}}
+PLANTED = {"methods": METHODS, "metrics": ALL_METRICS, "environments": ENVIRONMENTS}

@@ -38,7 +38,7 @@ class WorstOfRandomHalf(Additive):
         return float(np.abs(drops(model, x, y, a) - a.flatten())[drawn].max())
 
 
-# answers_on_linear_models
+# answers
 
 
 class CrashesOnThreeChannels(Additive):
@@ -63,7 +63,7 @@ class RefusesNegativeMaps(Additive):
         return super().one(model, x, y, a)
 
 
-# finite_on_linear_models
+# finite
 
 
 class UndefinedForTwo(Additive):
@@ -149,7 +149,7 @@ class IgnoresTheLast(Correlated):
         return correlation(drops(model, x, y, a)[seen], a.flatten()[seen])
 
 
-# direction_on_linear
+# direction
 
 
 class WrongWayRound(Removal):
@@ -239,7 +239,7 @@ class KeepsTheFirstSize(Additive):
         return super().one(model, x, y, a) * min(1.0, self.size / a.size)
 
 
-# model_as_it_was
+# model_untouched
 class WipesTheModel(Additive):
     """Right, but sets the weights to zero afterwards."""
 
@@ -354,12 +354,12 @@ HONEST = (
     Plant(WorstOfRandomHalf, {"ideal": 0.0}),
 )
 LINEAR: dict[str, tuple[Plant, ...]] = {
-    "answers_on_linear_models": (
+    "answers": (
         Plant(CrashesOnThreeChannels, {"kinds": ("image",)}),
         Plant(CallsARemovedFunction),
         Plant(RefusesNegativeMaps),
     ),
-    "finite_on_linear_models": (Plant(UndefinedForTwo, {"ideal": 1.0}),),
+    "finite": (Plant(UndefinedForTwo, {"ideal": 1.0}),),
     "exact_on_linear": (
         Plant(FloatEquality, {"ideal": 1.0, "best": False}),
         Plant(LastDropIsTheAnswer, {"ideal": 1.0, "best": False}),
@@ -370,7 +370,7 @@ LINEAR: dict[str, tuple[Plant, ...]] = {
         Plant(RowsForColumns, {"ideal": 1.0, "best": False, "kinds": ("image",)}),
     ),
     "best_on_linear": (Plant(BySize, {"best": True}), Plant(IgnoresTheLast, {"ideal": 1.0})),
-    "direction_on_linear": (Plant(WrongWayRound), Plant(SeesNoMap)),
+    "direction": (Plant(WrongWayRound), Plant(SeesNoMap)),
     "batch_size": (Plant(FirstBatchOnly), Plant(MeanOfMeans), Plant(FirstBatchOfCurves)),
     "every_sample": (
         Plant(ForgetsTheLast),
@@ -380,7 +380,7 @@ LINEAR: dict[str, tuple[Plant, ...]] = {
         Plant(ClassesOfTheFirstBatch, {"ideal": 1.0, "kinds": BOTH}),
     ),
     "no_memory": (Plant(KeepsTheFirstSize),),
-    "model_as_it_was": (Plant(WipesTheModel), Plant(LeavesTheModelTraining)),
+    "model_untouched": (Plant(WipesTheModel), Plant(LeavesTheModelTraining)),
     "invariances": (Plant(CorrelatesSizes), Plant(ScaleMatters)),
     "constant_maps": (
         Plant(OverTheSpread),

@@ -126,7 +126,7 @@ class OverTheLargest(Hits):
         return value / max(value.max(), 1e-9)
 
 
-# batch
+# batch_size
 
 
 class FirstPartOnly(Answers):
@@ -148,7 +148,7 @@ class AnswersWrongWayRound(Answers):
     higher_is_better = True
 
 
-# declared_invariances
+# invariances
 
 
 class DeclaresTooMuch(Hits):
@@ -221,7 +221,7 @@ class LeavesNumpySilent(Hits):
         return super().value(trial)
 
 
-# sample_order
+# every_sample
 
 
 class EverySecondCountsLess(Hits):
@@ -231,7 +231,7 @@ class EverySecondCountsLess(Hits):
         return super().value(trial) * np.where(np.arange(len(trial)) % 2, 0.99, 1.0)
 
 
-# undefined_is_declared
+# constant_maps
 
 
 class OverTheMap(Hits):
@@ -275,16 +275,16 @@ METRICS: dict[str, tuple[Any, ...]] = {
     "rows": (WithLevels(),),
     "finite": (WithRatio(),),
     "blocks_merge": (FirstBlockOnly(), OverTheLargest()),
-    "batch": (FirstPartOnly(),),
+    "batch_size": (FirstPartOnly(),),
     "direction": (WrongWayRound(), AnswersWrongWayRound()),
-    "declared_invariances": (DeclaresTooMuch(),),
+    "invariances": (DeclaresTooMuch(),),
     "in_range": (Doubled(),),
     "attribution_untouched": (Signs(), ClearsTheInput()),
     "model_untouched": (LeavesAHook(),),
     "deterministic": (Drifting(),),
     "no_global_randomness": (SetsTheGlobalSeed(), BorrowsGlobalNumbers()),
     "no_global_switches": (LeavesNumpySilent(),),
-    "sample_order": (EverySecondCountsLess(),),
-    "undefined_is_declared": (OverTheMap(), NothingIsZero()),
+    "every_sample": (EverySecondCountsLess(),),
+    "constant_maps": (OverTheMap(), NothingIsZero()),
     "probe_shared": (ForgetsItsProbe(), SpoilsItsProbe()),
 }

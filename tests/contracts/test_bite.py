@@ -13,14 +13,13 @@ from assay.check.contracts.fault import check_contract, examine
 from assay.check.contracts.method_case import MethodCase
 from assay.check.contracts.metric_case import MetricCase
 from assay.check.instruments.sites import site
-from assay.check.target import CONTRACTS
-from contracts.planted import PLANTED as AT_SITES
+from assay.check.target import CONTRACTS, contracts_for
+from contracts.planted import PLANTED
 from contracts.planted_environments import MakesLayers
-from contracts.planted_linear import HONEST, LINEAR
+from contracts.planted_linear import HONEST, Plant
 from contracts.planted_methods import PLACES, amplified_rounding, honest
 from contracts.planted_metrics import Answers, Hits, Probing, Undeclared
 
-PLANTED: dict[str, dict[str, tuple[Any, ...]]] = {**AT_SITES, "linear": LINEAR}
 CASES = [
     (kind, contract, wrong)
     for kind, plants in PLANTED.items()
@@ -33,10 +32,10 @@ def case_of(kind: str, component: Any) -> Any:
     match kind:
         case "methods":
             return MethodCase("planted", component, site(PLACES.get(component, "tabular_rule")))
+        case "metrics" if isinstance(component, Plant):
+            return component.case()
         case "metrics":
             return MetricCase("planted", component, site("color_count(unseen=False)"))  # where directions must hold
-        case "linear":
-            return component.case()
     return EnvironmentCase("planted", component)
 
 
@@ -62,8 +61,9 @@ def test_its_contract_rejects_it(kind: str, contract: str, wrong: Any) -> None:
 )
 @every_wrong_component
 def test_every_other_contract_lets_it_pass(kind: str, contract: str, wrong: Any) -> None:
-    others = [candidate for candidate in CONTRACTS[kind] if candidate.__name__ != contract]
-    faults = examine(case_of(kind, wrong), others)
+    case = case_of(kind, wrong)
+    others = [candidate for candidate in contracts_for(kind, case) if candidate.__name__ != contract]
+    faults = examine(case, others)
     assert not faults, "\n".join(map(str, faults))
 
 
@@ -76,7 +76,8 @@ def test_every_contract_has_something_that_it_rejects(kind: str) -> None:
 @pytest.mark.parametrize("component", [honest, amplified_rounding, Hits(), Answers(), Probing()], ids=label)
 def test_what_the_wrong_ones_are_made_from_is_right(component: Any) -> None:
     kind = "methods" if component in (honest, amplified_rounding) else "metrics"
-    assert examine(case_of(kind, component), CONTRACTS[kind]) == []
+    case = case_of(kind, component)
+    assert examine(case, contracts_for(kind, case)) == []
 
 
 def test_an_environment_may_move_streams_that_it_does_not_depend_on() -> None:
@@ -84,18 +85,23 @@ def test_an_environment_may_move_streams_that_it_does_not_depend_on() -> None:
 
 
 def test_a_metric_that_declares_nothing_is_held_to_nothing_declared() -> None:
-    findings = [check_contract(case_of("metrics", Undeclared()), contract) for contract in CONTRACTS["metrics"]]
+    case = case_of("metrics", Undeclared())
+    findings = [check_contract(case, contract) for contract in contracts_for("metrics", case)]
     assert [fault for finding in findings for fault in finding.faults] == []
-    assert {finding.contract for finding in findings if finding.status != "pass"} == {"direction", "in_range"}
+    assert {finding.contract for finding in findings if finding.status != "pass"} == {
+        "direction",
+        "in_range",
+        "invariances",
+    }
 
 
 @pytest.mark.parametrize("plant", HONEST, ids=label)
 def test_what_the_wrong_ones_on_linear_models_are_made_from_is_right(plant: Any) -> None:
     case = plant.case()
-    findings = [check_contract(case, contract) for contract in CONTRACTS["linear"]]
+    findings = [check_contract(case, contract) for contract in contracts_for("metrics", case)]
     assert [finding.contract for finding in findings if finding.faults] == []
     tried = {finding.contract for finding in findings if finding.status == "pass"}
-    assert {"answers_on_linear_models", "direction_on_linear", "batch_size", "every_sample"} <= tried
+    assert {"answers", "direction", "batch_size", "every_sample"} <= tried
 
 
 @pytest.mark.parametrize("kind", PLANTED)

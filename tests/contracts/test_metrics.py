@@ -6,10 +6,10 @@ import pytest
 
 from assay.catalogue.build import build
 from assay.catalogue.registry import aliases, catalogue, resolve
-from assay.check.contracts.direction import answer_follows_truth, canvas_is_neutral, direction
+from assay.check.contracts.direction import answer_follows_truth, canvas_is_neutral
 from assay.check.contracts.fault import examine
 from assay.check.contracts.metric_case import MANY
-from assay.check.contracts.metrics import CONTRACTS, answers, finite, rows
+from assay.check.contracts.metrics import AT_SITES, answers, direction, finite, rows
 from assay.check.instruments.sites import sites
 from assay.core.facts import fact
 from assay.core.spec import Spec
@@ -35,7 +35,7 @@ def _resolved(text: str) -> Spec:
 def test_a_metric_keeps_its_promises(spec: str) -> None:
     """All at sites that show it everything, those about a single answer at the others."""
     thoroughly, briefly = divided([metric_case(spec, place) for place in places(spec)])
-    faults = [fault for case in thoroughly for fault in examine(case, CONTRACTS)]
+    faults = [fault for case in thoroughly for fault in examine(case, AT_SITES)]
     faults += [fault for case in briefly for fault in examine(case, ONE_ANSWER)]
     assert not faults, "\n".join(map(str, faults))
     assert thoroughly, "applies nowhere"
@@ -44,7 +44,7 @@ def test_a_metric_keeps_its_promises(spec: str) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize(("spec", "place"), [(spec, place) for spec in SPECS for place in places(spec)])
 def test_a_metric_keeps_all_its_promises_everywhere(spec: str, place: str) -> None:
-    faults = examine(metric_case(spec, place), CONTRACTS)
+    faults = examine(metric_case(spec, place), AT_SITES)
     assert not faults, "\n".join(map(str, faults))
 
 

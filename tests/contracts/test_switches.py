@@ -11,8 +11,7 @@ from assay.catalogue.annotations import fits
 from assay.catalogue.build import build
 from assay.catalogue.registry import aliases, catalogue, resolve
 from assay.check.contracts.fault import check_contract
-from assay.check.contracts.invariances import declared_invariances
-from assay.check.contracts.metrics import in_range
+from assay.check.contracts.metrics import in_range, invariances
 from assay.check.instruments.sites import sites
 from assay.core.facts import fact
 from assay.core.spec import Spec
@@ -46,7 +45,7 @@ def test_no_switch_breaks_what_is_declared(name: str) -> None:
     for spec in variants(name):
         cases = (metric_case(str(spec), place) for place in PLACES)
         case = next(case for case in cases if not case.reason())
-        for contract in (declared_invariances, in_range):
+        for contract in (invariances, in_range):
             assert check_contract(case, contract).faults == ()
 
 

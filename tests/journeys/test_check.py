@@ -83,11 +83,11 @@ def test_a_foreign_metric_gets_a_certificate_with_the_smallest_witness(check, th
     summary = [certificate[key] for key in ("kind", "passed", "package")]
     assert (done.returncode, *summary) == (1, "metrics", False, None)
     status = {part["contract"]: part["status"] for part in certificate["contracts"]}
-    assert status["answers_on_linear_models"] == status["exact_on_linear"] == status["literal"] == "fault"
+    assert status["answers"] == status["exact_on_linear"] == status["literal"] == "fault"
     assert status["no_memory"] == "pass"
     assert status["invariances"] == "not applicable"
     faults = {fault["contract"]: fault for part in certificate["contracts"] for fault in part["faults"]}
-    assert faults["answers_on_linear_models"]["message"] == "raised AssertionError: too many channels"
+    assert faults["answers"]["message"] == "raised AssertionError: too many channels"
     assert faults["exact_on_linear"]["message"].endswith("where numbers are tenths, which floats round")
     assert faults["exact_on_linear"]["witness"] == (
         "1 sample of 3 features; w = [0.2, 0.1, -0.2]; x = [0.3, -0.4, -0.1]; attribution = [0.06, -0.04, 0.02]; "

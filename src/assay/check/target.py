@@ -8,14 +8,13 @@ from types import MappingProxyType
 from typing import Any
 
 from assay.catalogue.build import build
-from assay.catalogue.registry import card, resolve
+from assay.catalogue.registry import card, expand_alias, resolve
 from assay.check.contracts import environments, methods, metrics
 from assay.check.contracts.environment_case import EnvironmentCase
 from assay.check.contracts.fault import Fault, Finding, check_contract
 from assay.check.contracts.method_case import MethodCase
 from assay.check.contracts.metric_case import MetricCase
 from assay.check.instruments.sites import site, sites
-from assay.check.linear import contracts as linear
 from assay.check.linear.linear_case import LinearCase
 from assay.core.facts import fact
 from assay.core.spec import Spec
@@ -26,7 +25,6 @@ CONTRACTS: dict[str, tuple[Any, ...]] = {
     "environments": environments.CONTRACTS,
     "methods": methods.CONTRACTS,
     "metrics": metrics.CONTRACTS,
-    "linear": linear.CONTRACTS,  # of metrics, on linear models
 }
 
 
@@ -52,10 +50,9 @@ def check(
     ``promises`` of a metric (fields of ``Promises``) replace what it declares; contracts in ``skip`` are not tried.
     """
     for case in cases(kind, spec, promises):
-        contracts = CONTRACTS["linear" if isinstance(case, LinearCase) else kind]
         findings = tuple(
             _skipped(contract) if contract.__name__ in skip else check_contract(case, contract)
-            for contract in contracts
+            for contract in contracts_for(kind, case)
         )
         yield Verdict(case.name, findings, reason_not_applicable(case), isinstance(case, LinearCase))
 
@@ -64,10 +61,9 @@ def _skipped(contract: Any) -> Finding:
     return Finding(contract.__name__, contract.__doc__.partition("\n")[0], reason="left out with --skip")
 
 
-def contract_names(kind: str) -> tuple[str, ...]:
-    """The names of the contracts of a kind of component."""
-    contracts = (*CONTRACTS[kind], *(CONTRACTS["linear"] if kind == "metrics" else ()))
-    return tuple(contract.__name__ for contract in contracts)
+def contracts_for(kind: str, case: Any) -> tuple[Any, ...]:
+    """The contracts that are tried on a case."""
+    return metrics.contracts_for(case) if kind == "metrics" else CONTRACTS[kind]
 
 
 def cases(kind: str, spec: Spec, promises: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Any]:
@@ -76,8 +72,9 @@ def cases(kind: str, spec: Spec, promises: Mapping[str, Any] = MappingProxyType(
     An environment without parameters is tried as its tiny instance. A foreign metric is tried on linear models only.
     """
     if kind == "environments":
-        environment = load(card(kind, spec.name).target)
-        tiny = not spec.params and hasattr(environment, "tiny")
+        expanded = expand_alias(kind, spec)
+        environment = load(card(kind, expanded.name).target)
+        tiny = not expanded.params and hasattr(environment, "tiny")
         yield EnvironmentCase(str(spec), environment.tiny() if tiny else build(kind, resolve(kind, spec)))
         return
     component = build(kind, resolve(kind, spec))

@@ -87,11 +87,12 @@ def _promises(kind: str, **options: Any) -> dict[str, Any]:
 
 
 def _check_contract_names(kind: str, skip: list[str]) -> None:
-    from assay.check.target import contract_names
+    from assay.check.target import CONTRACTS
 
+    names = [contract.__name__ for contract in CONTRACTS[kind]]
     for name in skip:
-        if name not in contract_names(kind):
-            raise AssayError(f"--skip {name}: there is no such contract.{suggest(name, contract_names(kind))}")
+        if name not in names:
+            raise AssayError(f"--skip {name}: there is no such contract.{suggest(name, names)}")
 
 
 def _kind(spec: Spec, kind: str | None) -> str:

@@ -10,7 +10,7 @@ import torch
 
 from assay.check.contracts.fault import examine
 from assay.check.contracts.metric_case import MetricCase
-from assay.check.contracts.metrics import CONTRACTS
+from assay.check.contracts.metrics import AT_SITES
 from assay.check.instruments.sites import site
 from assay.metrics.completeness import Completeness
 from assay.metrics.deletion import Deletion
@@ -62,7 +62,7 @@ CASES = [
 def test_a_metric_keeps_its_promises(metric: Any, place: str) -> None:
     case = MetricCase(str(metric), metric, site(place))
     assert case.reason() == ""
-    faults = examine(case, CONTRACTS)
+    faults = examine(case, AT_SITES)
     assert not faults, "\n".join(map(str, faults))
 
 

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from assay.artifacts.answer import make_trial
 from assay.check.contracts.fault import Fault, Unanswered
+from assay.check.instruments.compare import differing_evidence, listed_samples
 from assay.check.instruments.process_state import process_state_restored
 from assay.check.instruments.sites import Site
+from assay.check.instruments.snapshot import changed_parts, snapshot
+from assay.check.linear import maps
 from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, Score, mean_score
+from assay.core.facts import fact
 from assay.core.machine import Machine
 from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.rng import Draws, Stream
 from assay.core.trial import Scene, Trial, targets_for
+from assay.foreign.metrics import Numbers
 
 FEW = tuple(range(8))
 MANY = tuple(range(40))  # two blocks of 16 and a shorter one
+TOLERANCE = 1e-4  # relative and absolute: answers of float32 models, through a correlation
+GRAIN = 64  # values are multiples of 1/64: shifts and cubes are exact, and some values tie
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +108,48 @@ class MetricCase:
         reduce: Callable[[Evidence], Score] = getattr(self.metric, "reduce", mean_score)
         return reduce(evidence)
 
+    def errors(self) -> Iterator[tuple[Exception, str]]:
+        """What is raised, if anything."""
+        try:
+            self.evidence(FEW)
+        except Exception as error:
+            yield error, ""
+
+    def arrays(self) -> Iterator[tuple[str, Numbers, str]]:
+        """The arrays of the evidence, and what was judged."""
+        for name, array in self.plain(FEW).rows.items():
+            yield name, array.astype(np.float64), f"'{name}'"
+
+    def model_changes(self) -> Iterator[tuple[list[str], str]]:
+        """Changed parts of the model."""
+        self.plain(FEW)
+        before = snapshot(self.site.setting.model)
+        self.evidence(FEW)
+        yield changed_parts(before, snapshot(self.site.setting.model)), ""
+
+    @property
+    def invariant(self) -> tuple[str, ...]:
+        """Declared invariances; none for metrics that ask the method again, ask another model or prepare on other rows:
+        they judge more than one map."""
+        needs = fact(self.metric, "needs", ())
+        several = "method" in needs or "sibling" in needs or hasattr(self.metric, "prepare")
+        return () if several else tuple(fact(self.metric, "invariant", ()))
+
+    def variances(self, kind: str) -> Iterator[str]:
+        """Maps that a metric with this invariance must not tell apart, and does."""
+        self.plain(FEW)
+        scene = self.scene(FEW)
+        start = (noise(scene, scene.setting.features.shape) * GRAIN).round() / GRAIN
+        plain = _compared_rows(self.judge(scene, start))
+        for name, variant in maps.equivalent(start, kind).items():
+            for samples in differing_evidence(plain, _compared_rows(self.judge(scene, variant)), TOLERANCE).values():
+                yield f"{name}, {listed_samples(samples)}"
+
+    @property
+    def one_by_one(self) -> MetricCase:
+        """One map per call, as always at a site."""
+        return self
+
     def reason(self) -> str:
         """Why the metric does not apply at this site; empty if it does."""
         try:
@@ -107,6 +157,12 @@ class MetricCase:
         except NotApplicable as error:
             return str(error)
         return ""
+
+
+def _compared_rows(evidence: Evidence) -> Evidence:
+    """Values and where they are defined, without other arrays; all arrays of a set-level metric."""
+    compared = ("value", "defined") if "value" in evidence.rows else tuple(evidence.rows)
+    return Evidence({name: array for name, array in evidence.rows.items() if name in compared})
 
 
 def scaled_difference(query: Query) -> Tensor:

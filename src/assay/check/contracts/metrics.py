@@ -1,4 +1,8 @@
-"""The contracts of metrics at sites."""
+"""The contracts of metrics, at sites and on linear models.
+
+A metric that is called with a trial is tried at sites and on linear models; one of another package, with a call of its
+own, on linear models only.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,18 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from assay.check.contracts.direction import direction
+from assay.check.contracts import direction as at_site
 from assay.check.contracts.fault import Fault
-from assay.check.contracts.invariances import declared_invariances
 from assay.check.contracts.metric_case import FEW, MANY, MetricCase, noise, uninformative_maps
 from assay.check.instruments.budgets import budgets, metered
 from assay.check.instruments.compare import differing_evidence, listed_samples, same_bits
 from assay.check.instruments.process_state import differences, reseeded, streams, switches
-from assay.check.instruments.snapshot import changed_parts, snapshot
+from assay.check.linear import contracts as on_linear
+from assay.check.linear import exact_is_best, per_sample
+from assay.check.linear.contracts import no_memory
+from assay.check.linear.exact_is_best import best_on_linear, exact_on_linear
+from assay.check.linear.linear_case import LinearCase, confirmed_one_by_one, error_text
+from assay.check.linear.literal import literal
 from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, merge
 from assay.core.facts import fact
@@ -28,15 +36,20 @@ ROUNDING = (
 # the correlation of drops of 0.03 by 3e-5
 
 
-def answers(case: MetricCase) -> Iterator[Fault]:
-    """A metric answers or raises NotApplicable with a reason; it raises nothing else."""
-    try:
-        case.evidence(FEW)
-    except NotApplicable as error:
-        if not str(error).strip():
-            yield case.fault(answers, "does not apply and gives no reason")
-    except Exception as error:
-        yield case.fault(answers, f"raised {type(error).__name__}: {error}, not NotApplicable")
+Case = MetricCase | LinearCase
+
+
+def answers(case: Case) -> Iterator[Fault]:
+    """A metric answers or raises NotApplicable with a reason; it raises nothing else.
+
+    Linear models are tables and images, of one channel and three, with maps per channel and per pixel: exact, negated
+    and random ones.
+    """
+    for error, witness in case.errors():
+        if not isinstance(error, NotApplicable):
+            yield case.fault(answers, f"raised {error_text(error)}", witness)
+        elif not str(error).strip():
+            yield case.fault(answers, "does not apply and gives no reason", witness)
 
 
 def rows(case: MetricCase) -> Iterator[Fault]:
@@ -46,12 +59,12 @@ def rows(case: MetricCase) -> Iterator[Fault]:
             yield case.fault(rows, f"returned {len(array)} rows of '{name}' for {len(FEW)} samples")
 
 
-def finite(case: MetricCase) -> Iterator[Fault]:
-    """No NaN and no infinity in the evidence: undefined values have ``defined`` False."""
-    for name, array in case.plain(FEW).rows.items():
-        bad = np.flatnonzero(~np.isfinite(array.astype(np.float64)).reshape(len(array), -1).all(axis=1))
-        if len(bad):
-            yield case.fault(finite, f"returned NaN or infinite values in '{name}'", listed_samples(bad.tolist()))
+def finite(case: Case) -> Iterator[Fault]:
+    """No NaN and no infinity: undefined values have ``defined`` False."""
+    for _, array, witness in case.arrays():
+        if not np.isfinite(array).all():
+            yield case.fault(finite, "returned NaN or infinite values", witness)
+            return
 
 
 def blocks_merge(case: MetricCase) -> Iterator[Fault]:
@@ -65,15 +78,37 @@ def blocks_merge(case: MetricCase) -> Iterator[Fault]:
         yield case.fault(blocks_merge, f"scored {left.value} on the whole set and {right.value} on merged blocks")
 
 
-def batch(case: MetricCase) -> Iterator[Fault]:
-    """1, 8 or 64 rows per model call give the same evidence: memory does not change results."""
+def batch_size(case: Case) -> Iterator[Fault]:
+    """The batch size changes nothing: calls of a few samples and of all give the same numbers.
+
+    At a site: model calls of 1, 8 or 64 rows, so that memory does not change results.
+    """
+    yield from _model_calls(case) if isinstance(case, MetricCase) else on_linear.batch_size(case)
+
+
+def _model_calls(case: MetricCase) -> Iterator[Fault]:
     plain = case.plain(FEW)
     footprint = case.scene(FEW).ask().footprint  # measured before the meter runs
     with metered(case.site.setting.model) as meter:
         case.evidence(FEW)
     for name, (_, machine) in budgets(footprint, meter.kinds).items():
         evidence = case.evidence(FEW, machine)
-        yield from _row_faults(case, batch, plain, evidence, name, ROUNDING)
+        yield from _row_faults(case, batch_size, plain, evidence, name, ROUNDING)
+
+
+def direction(case: Case) -> Iterator[Fault]:
+    """True maps score better than random ones, and these better than wrong ones, in the direction that it declares."""
+    yield from at_site.direction(case) if isinstance(case, MetricCase) else exact_is_best.direction(case)
+
+
+@confirmed_one_by_one
+def invariances(case: Case) -> Iterator[Fault]:
+    """Declared invariances hold: the scale of a map, a shift, or everything but its order does not matter."""
+    if not case.invariant:
+        raise NotApplicable("declares no invariance: give --invariant scale, shift or monotone")
+    for kind in case.invariant:
+        if witness := next(case.variances(kind), ""):
+            yield case.fault(invariances, f"declares '{kind}' and is not invariant", witness)
 
 
 def in_range(case: MetricCase) -> Iterator[Fault]:
@@ -110,13 +145,12 @@ def attribution_untouched(case: MetricCase) -> Iterator[Fault]:
             yield case.fault(attribution_untouched, f"changed {name}")
 
 
-def model_untouched(case: MetricCase) -> Iterator[Fault]:
+def model_untouched(case: Case) -> Iterator[Fault]:
     """The model keeps its hooks, modes, weights and attributes: the next metric uses the same model."""
-    case.plain(FEW)
-    before = snapshot(case.site.setting.model)
-    case.evidence(FEW)
-    for name in changed_parts(before, snapshot(case.site.setting.model)):
-        yield case.fault(model_untouched, "left the model changed", name)
+    for changes, witness in case.model_changes():
+        if changes:
+            yield case.fault(model_untouched, f"left the model changed: {', '.join(changes)}", witness)
+            return
 
 
 def deterministic(case: MetricCase) -> Iterator[Fault]:
@@ -145,17 +179,29 @@ def no_global_switches(case: MetricCase) -> Iterator[Fault]:
         yield case.fault(no_global_switches, f"left a switch of the process changed: {name}")
 
 
-def sample_order(case: MetricCase) -> Iterator[Fault]:
-    """Samples in another order give the same rows in that order: a row depends on its sample, not on its position."""
+def every_sample(case: Case) -> Iterator[Fault]:
+    """Every sample counts: its score is the same alone, with others and in another order.
+
+    At a site: in another order; ``blocks_merge`` is about fewer samples.
+    """
+    yield from _another_order(case) if isinstance(case, MetricCase) else per_sample.every_sample(case)
+
+
+def _another_order(case: MetricCase) -> Iterator[Fault]:
     plain = case.plain(FEW)
     order = [*FEW[3:], *FEW[:3]]
     reordered = case.evidence(order).rows
     back = {name: array[np.argsort(order)] for name, array in reordered.items() if len(array) == len(order)}
-    yield from _row_faults(case, sample_order, plain, Evidence(back), "in another order", EXACT)
+    yield from _row_faults(case, every_sample, plain, Evidence(back), "in another order", EXACT)
 
 
-def undefined_is_declared(case: MetricCase) -> Iterator[Fault]:
-    """Constant maps give finite evidence, 0 where it is undefined; if no sample is defined, there is no score."""
+def constant_maps(case: Case) -> Iterator[Fault]:
+    """Constant maps get a finite number or are declared undefined; on linear models, exact ones are better."""
+    yield from _undefined_is_declared(case) if isinstance(case, MetricCase) else on_linear.constant_maps(case)
+
+
+def _undefined_is_declared(case: MetricCase) -> Iterator[Fault]:
+    """0 where the evidence is undefined; if no sample is defined, there is no score."""
     case.plain(FEW)
     scene = case.scene(FEW)
     for name, attribution in uninformative_maps(scene).items():
@@ -163,14 +209,10 @@ def undefined_is_declared(case: MetricCase) -> Iterator[Fault]:
         for array in ("value", "curve"):
             values = evidence.rows.get(array, np.zeros(len(FEW)))
             if not np.isfinite(values).all() or values[~evidence.defined].any():
-                yield case.fault(
-                    undefined_is_declared, f"returned a '{array}' that is undefined and not 0", f"map of {name}"
-                )
+                yield case.fault(constant_maps, f"returned a '{array}' that is undefined and not 0", f"map of {name}")
         undefined = Evidence({**evidence.rows, "defined": np.zeros(len(FEW), dtype=bool)}, evidence.axis)
         if (score := case.reduce(undefined)).value is not None or score.defined:
-            yield case.fault(
-                undefined_is_declared, f"scored {score.value} where no sample is defined", f"map of {name}"
-            )
+            yield case.fault(constant_maps, f"scored {score.value} where no sample is defined", f"map of {name}")
 
 
 def probe_shared(case: MetricCase) -> Iterator[Fault]:
@@ -202,21 +244,40 @@ def _equal(left: float | None, right: float | None) -> bool:
     return bool(np.isclose(left, right, rtol=EXACT, atol=EXACT, equal_nan=True))
 
 
-CONTRACTS = (
+AT_SITES = (
     answers,
     rows,
     finite,
     blocks_merge,
-    batch,
+    batch_size,
     direction,
-    declared_invariances,
+    invariances,
     in_range,
     attribution_untouched,
     model_untouched,
     deterministic,
     no_global_randomness,
     no_global_switches,
-    sample_order,
-    undefined_is_declared,
+    every_sample,
+    constant_maps,
     probe_shared,
 )
+ON_LINEAR_MODELS = (
+    answers,
+    finite,
+    exact_on_linear,
+    best_on_linear,
+    direction,
+    batch_size,
+    every_sample,
+    no_memory,
+    model_untouched,
+    invariances,
+    constant_maps,
+    literal,
+)
+CONTRACTS = tuple(dict.fromkeys((*AT_SITES, *ON_LINEAR_MODELS)))
+
+
+def contracts_for(case: Case) -> tuple[Callable[..., Iterator[Fault]], ...]:
+    return ON_LINEAR_MODELS if isinstance(case, LinearCase) else AT_SITES

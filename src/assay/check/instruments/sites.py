@@ -21,10 +21,16 @@ POOL = 72  # samples of a site: more than the 64 rows of the largest model call 
 
 # Properties that the tiny instances do not have: another accumulator, no redundant channels, a faster forward pass,
 # models without gradients, words that negate others, maxima between convolutions, transformers, nonlinear rules,
-# correlated columns.
+# correlated columns, linear models of images and of several classes.
 VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "cifar": ({"network": "vgg11_bn"}, {"network": "vit2", "width": 16}),
     "color_count": ({"uniform": True}, {"unseen": False}, {"forward": "program"}),
+    "linear": (
+        {"weights": "ones"},
+        {"weights": "tenths"},
+        {"weights": "whole", "shape": (3, 2, 4), "bias": 3.0, "losers": True, "per_pixel": True},
+        {"shape": (3, 12, 12), "pictures": True, "classes": 4, "read": 0.5},
+    ),
     "pixel_count": ({"uniform": True},),
     "pixel_modulo": ({"uniform": True},),
     "tabular_rule": (
@@ -45,7 +51,8 @@ EXTRA_SITES: Mapping[str, tuple[str, ...]] = {
 }
 PART_SITES = ("two_objects",)  # with named parts of inputs; only metrics that need these are tried there
 # To methods the same as another site: a table and a network like those of tabular_rule, images and one like cifar's.
-SIMILAR = ("public_table", "two_objects")
+# On linear models, metrics are tried with exact maps (``check/linear``).
+SIMILAR = ("linear", "public_table", "two_objects")
 
 
 @dataclass(frozen=True, eq=False)

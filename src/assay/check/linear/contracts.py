@@ -1,62 +1,24 @@
-"""What a metric promises on linear models; the witness of a fault is the smallest problem that shows it."""
+"""Promises of metrics, tried on linear models; the witness of a fault is the smallest problem that shows it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 
 import numpy as np
 from torch import Tensor
 
 from assay.check.contracts.fault import Fault
 from assay.check.linear import maps
-from assay.check.linear.exact_is_best import best_on_linear, direction_on_linear, exact_on_linear
-from assay.check.linear.linear_case import LinearCase, answers_differ, confirmed_one_by_one, tolerance
+from assay.check.linear.linear_case import LinearCase, answers_differ, error_text, tolerance
 from assay.check.linear.linear_models import LinearProblem
-from assay.check.linear.literal import literal
-from assay.check.linear.metric_calls import Answer, ForeignMetricCall
-from assay.check.linear.per_sample import every_sample
+from assay.check.linear.metric_calls import Answer
 from assay.core.errors import NotApplicable
 
 MANY = 8  # numbers in a map: too many to be in the right order by chance
 
 
-def answers_on_linear_models(case: LinearCase) -> Iterator[Fault]:
-    """Every linear model gets numbers: tables and images, one channel and three, maps per channel and per pixel.
-
-    So do negated and random maps: a negative attribution is no error.
-    """
-    reported: dict[str, LinearProblem] = {}  # by kind of message
-    for problem, answer in case.outcomes:
-        runs = [(problem.exact, answer)]
-        if isinstance(answer, Answer):
-            runs += [(other, case.try_answer(problem, other)) for other in (-problem.exact, maps.random(problem.exact))]
-        for attribution, outcome in runs:
-            if isinstance(outcome, Exception) and not isinstance(outcome, NotApplicable):
-                kind = _without_digits(message := error_text(outcome))
-                if kind not in reported or _adds_map_per_pixel(reported[kind], problem):
-                    reported[kind] = problem
-                    yield case.fault(answers_on_linear_models, f"raised {message}", problem.describe(attribution))
-
-
-def _adds_map_per_pixel(first: LinearProblem, problem: LinearProblem) -> bool:
-    """True for the same images with a map per pixel: if channels cause an error, both witnesses are reported."""
-    return problem.per_pixel and not first.per_pixel and first.weights.shape == problem.weights.shape
-
-
-def finite_on_linear_models(case: LinearCase) -> Iterator[Fault]:
-    """Exact attributions of a linear model get finite numbers, or the metric declares its value undefined."""
-    for problem in case.problems:
-        answer = case.ask(problem, problem.exact)
-        if not np.isfinite(answer.values[answer.defined]).all():
-            yield case.fault(
-                finite_on_linear_models, "returned NaN or infinite values", problem.describe(problem.exact, answer)
-            )
-            return
-
-
 def batch_size(case: LinearCase) -> Iterator[Fault]:
-    """The batch size changes nothing: 1, 2 or all samples at a time give the same numbers."""
+    """1, 2 or all samples at a time."""
     if not case.metric_call.batches:
         raise NotApplicable("its call takes no batch size")
     raised = differed = False
@@ -127,55 +89,16 @@ def no_memory(case: LinearCase) -> Iterator[Fault]:
                 return
 
 
-def model_as_it_was(case: LinearCase) -> Iterator[Fault]:
-    """The model keeps its weights, mode and hooks: other metrics use it next."""
-    if not isinstance(case.metric_call, ForeignMetricCall):
-        raise NotApplicable("is called with a trial: model_untouched at the sites checks this")
-    for problem in case.problems:
-        if changes := case.metric_call.model_changes(problem):
-            yield case.fault(
-                model_as_it_was, f"left the model changed: {', '.join(changes)}", problem.describe(problem.exact)
-            )
-            return
-
-
 def _problems_of_other_sizes(case: LinearCase, problem: LinearProblem) -> list[LinearProblem]:
     """The smallest and the largest problem of the same kind, if they have another size."""
     alike = [other for other in case.problems if other.kind == problem.kind]
     return [other for other in (alike[0], alike[-1]) if other.weights.shape != problem.weights.shape]
 
 
-@confirmed_one_by_one
-def invariances(case: LinearCase) -> Iterator[Fault]:
-    """Declared invariances hold: the scale of a map, a shift, or everything but its order does not matter."""
-    if not case.promises.invariant:
-        raise NotApplicable("declares no invariance: give --invariant scale, shift or monotone")
-    for kind in case.promises.invariant:
-        fault = next(_invariance_faults(case, kind), None)
-        if fault is not None:
-            yield fault
-
-
-def _invariance_faults(case: LinearCase, kind: str) -> Iterator[Fault]:
-    # A metric may add up channels: a change that keeps the order of entries need not keep the order of their sums.
-    for problem in (
-        each for each in case.problems if kind == "scale" or each.exact[0].numel() == prod(each.features.shape)
-    ):
-        for start in (problem.exact, maps.random(problem.exact)):
-            variants = maps.equivalent(start, kind)
-            plain, *others = case.try_maps(problem, [start, *variants.values()])
-            for name, answers in zip(variants, others, strict=True):
-                if plain and answers and answers_differ(plain, answers, case.noisy):
-                    returned = f"{plain[0]}, and {answers[0]} for {name}"
-                    yield case.fault(
-                        invariances, f"declares '{kind}' and is not invariant", problem.describe(start, returned)
-                    )
-
-
 def constant_maps(case: LinearCase) -> Iterator[Fault]:
-    """Constant maps get a finite number or are declared undefined, and score worse than exact ones.
+    """Also: they score worse than exact ones.
 
-    The second part needs an ideal and a direction, and a metric that scores half-constant maps worse as well: an axiom
+    That part needs an ideal and a direction, and a metric that scores half-constant maps worse as well: an axiom
     about a few features may hold for zeros.
     """
     for name in ("zeros", "ones", "minus ones"):
@@ -222,28 +145,3 @@ def _as_good(case: LinearCase, problem: LinearProblem, name: str, half: bool = F
     defined = np.stack([answer.defined for answer in (*answers, *plain)]).all(axis=0)
     good = constant.min(axis=0) >= exact.max(axis=0) - tolerance(exact)
     return bool(defined.any() and good[defined].all())
-
-
-def error_text(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".rstrip(": ")
-
-
-def _without_digits(text: str) -> str:
-    """Messages that differ only in sizes become equal."""
-    return "".join(letter for letter in text if not letter.isdigit())
-
-
-CONTRACTS = (
-    answers_on_linear_models,
-    finite_on_linear_models,
-    exact_on_linear,
-    best_on_linear,
-    direction_on_linear,
-    batch_size,
-    every_sample,
-    no_memory,
-    model_as_it_was,
-    invariances,
-    constant_maps,
-    literal,
-)

@@ -54,7 +54,7 @@ def _smallest_witness(
 
 
 def _misses(answer: Answer, ideal: float) -> npt.NDArray[np.bool_]:
-    """Rows with a number that is not the ideal; NaN is left to ``finite_on_linear_models``."""
+    """Rows with a number that is not the ideal; NaN is left to ``finite``."""
     far = np.abs(answer.values - ideal) > tolerance([ideal])
     return np.asarray(far.any(axis=1) & answer.defined)
 
@@ -145,7 +145,7 @@ def _first_better_row(answers: list[Answer], plain: list[Answer], sign: int) -> 
 
 
 @confirmed_one_by_one
-def direction_on_linear(case: LinearCase) -> Iterator[Fault]:
+def direction(case: LinearCase) -> Iterator[Fault]:
     """Exact attributions score better than random ones, and random ones no worse than wrong ones.
 
     Wrong is the negated map or the sizes in reverse order, whichever scores worse. Compared are means over the largest
@@ -160,7 +160,7 @@ def direction_on_linear(case: LinearCase) -> Iterator[Fault]:
     if all(_ignores_map(case, problem) for problem in case.problems):
         problem = next((problem for problem in case.problems if problem.exact[0].numel() > 2), case.problems[0])
         returned = f"{case.ask(problem, problem.exact)} for exact, random and negated attributions alike"
-        yield case.fault(direction_on_linear, "does not see the map", problem.describe(problem.exact, returned))
+        yield case.fault(direction, "does not see the map", problem.describe(problem.exact, returned))
         return
     for kind in dict.fromkeys(problem.kind for problem in case.problems):
         problems = [problem for problem in case.problems if problem.kind == kind]
@@ -168,7 +168,7 @@ def direction_on_linear(case: LinearCase) -> Iterator[Fault]:
         if message := _wrong_order(case, largest, sign):
             smallest = next(problem for problem in problems if _wrong_order(case, problem, sign) == message)
             scores = ", ".join(f"{value:.6g} for {name}" for name, value in _mean_scores(case, smallest, 1).items())
-            yield case.fault(direction_on_linear, message, smallest.describe(smallest.exact, scores))
+            yield case.fault(direction, message, smallest.describe(smallest.exact, scores))
             return
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import Any
+from math import prod
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -20,7 +21,7 @@ from assay.check.linear.metric_calls import Answer, ForeignMetricCall, MetricCal
 from assay.core.errors import NotApplicable
 from assay.core.facts import fact
 from assay.core.rng import global_streams_seeded
-from assay.foreign.metrics import ForeignMetric
+from assay.foreign.metrics import ForeignMetric, Numbers
 
 SEEDS = 8  # answers of a random metric: by chance, 8 all lie on one side of 8 others in 1 of 6435 comparisons
 TOLERANCE = 1e-4  # relative and absolute: answers of float32 models, through a correlation
@@ -103,7 +104,7 @@ class LinearCase:
         return [self.ask(problem, attribution, batch_size, seed) for seed in range(SEEDS if self.noisy else 1)]
 
     def try_answers(self, problem: LinearProblem, attribution: Tensor, batch_size: int | None = None) -> list[Answer]:
-        """The same; empty where an error is raised, which ``answers_on_linear_models`` reports."""
+        """The same; empty where an error is raised, which ``answers`` reports."""
         try:
             return self.answers(problem, attribution, batch_size)
         except Exception:
@@ -147,6 +148,53 @@ class LinearCase:
             np.allclose(together[0].values[row], answers[0].values[0], rtol=1e-4, atol=1e-4, equal_nan=True)
             for row, answers in enumerate(alone)
         )
+
+    def errors(self) -> Iterator[tuple[Exception, str]]:
+        """What is raised for exact, negated and random maps, with the smallest problem for each kind of message."""
+        reported: dict[str, LinearProblem] = {}
+        for problem, answer in self.outcomes:
+            runs = [(problem.exact, answer)]
+            if isinstance(answer, Answer):
+                others = (-problem.exact, maps.random(problem.exact))  # a negative attribution is no error
+                runs += [(other, self.try_answer(problem, other)) for other in others]
+            for attribution, outcome in runs:
+                if isinstance(outcome, Exception):
+                    kind = "".join(
+                        letter for letter in error_text(outcome) if not letter.isdigit()
+                    )  # whatever the size
+                    if kind not in reported or _adds_map_per_pixel(reported[kind], problem):
+                        reported[kind] = problem
+                        yield outcome, problem.describe(attribution)
+
+    def arrays(self) -> Iterator[tuple[str, Numbers, str]]:
+        """The numbers for exact maps, where defined, and what was judged."""
+        for problem in self.problems:
+            answer = self.ask(problem, problem.exact)
+            yield "value", answer.values[answer.defined], problem.describe(problem.exact, answer)
+
+    def model_changes(self) -> Iterator[tuple[list[str], str]]:
+        """Changed parts of the model after each problem."""
+        if not isinstance(self.metric_call, ForeignMetricCall):
+            raise NotApplicable("is called with a trial: tried at the sites")
+        for problem in self.problems:
+            yield self.metric_call.model_changes(problem), problem.describe(problem.exact)
+
+    @property
+    def invariant(self) -> tuple[str, ...]:
+        return self.promises.invariant
+
+    def variances(self, kind: str) -> Iterator[str]:
+        """Maps that a metric with this invariance must not tell apart, and does."""
+        # A metric may add up channels: a change that keeps the order of entries need not keep the order of their sums.
+        for problem in (
+            each for each in self.problems if kind == "scale" or each.exact[0].numel() == prod(each.features.shape)
+        ):
+            for start in (problem.exact, maps.random(problem.exact)):
+                variants = maps.equivalent(start, kind)
+                plain, *others = self.try_maps(problem, [start, *variants.values()])
+                for name, answers in zip(variants, others, strict=True):
+                    if plain and answers and answers_differ(plain, answers, self.noisy):
+                        yield problem.describe(start, f"{plain[0]}, and {answers[0]} for {name}")
 
     def answers_after(self, before: LinearProblem, problem: LinearProblem) -> list[Answer]:
         """The answers of instances that judged another problem before."""
@@ -218,14 +266,23 @@ class LinearCase:
         return ""
 
 
-Contract = Callable[[LinearCase], Iterator[Fault]]
+def _adds_map_per_pixel(first: LinearProblem, problem: LinearProblem) -> bool:
+    """True for the same images with a map per pixel: if channels cause an error, both witnesses are reported."""
+    return problem.per_pixel and not first.per_pixel and first.environment.shape == problem.environment.shape
 
 
-def confirmed_one_by_one(contract: Contract) -> Contract:
+def error_text(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(": ")
+
+
+C = TypeVar("C", bound=Any)  # a case
+
+
+def confirmed_one_by_one(contract: Callable[[C], Iterator[Fault]]) -> Callable[[C], Iterator[Fault]]:
     """Confirm a contract's faults with one map per call: confusing the samples of a batch breaks ``every_sample``."""
 
     @wraps(contract)
-    def confirmed(case: LinearCase) -> Iterator[Fault]:
+    def confirmed(case: C) -> Iterator[Fault]:
         if any(True for _ in contract(case)):
             yield from contract(case.one_by_one)
 

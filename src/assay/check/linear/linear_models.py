@@ -1,86 +1,100 @@
-"""Linear models of a few numbers, from the smallest upwards, whose exact attributions are known.
-
-The model answers w.x + b for class 0 and its negative for class 1. In most problems b is 0, and the class that wins is
-explained. Against a baseline of zeros, feature i contributes exactly w_i x_i to class 0. The first problem that shows a
-fault is its witness.
-"""
+"""Samples of the environment ``linear``, from the smallest upwards: the first that shows a fault is its witness."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from math import ceil, log2, prod
-from typing import Literal
+from itertools import starmap
+from math import ceil, log2
+from typing import Any, Literal
 
-import torch
 from torch import Tensor, nn
 
-from assay.core.features import Columns, Features, Pixels
-from assay.core.rng import generator
+from assay.core.features import Features
+from assay.core.setting import Samples
+from assay.environments.linear import Linear, linear_model
 
+SEED = 0  # of weights, which are the same for every seed
 SHOWN = 32  # numbers of one tensor that a witness lists
 MANY = 256  # features: more than a byte can count
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The sizes and properties of one linear problem."""
-
-    samples: int
-    entries: tuple[int, ...]
-    tenths: bool = False  # numbers are tenths, which floats only approximate
-    per_pixel: bool = False  # the map has one number per pixel
-    bias: float = 0.0  # if not 0, class 1 wins every second sample
-    losers: bool = False  # of every second sample, the class that does not win is explained
+def _whole(samples: int, *shape: int, **params: Any) -> tuple[int, Linear]:
+    return samples, Linear(shape, **({"weights": "whole"} | params))
 
 
-PLANS = (
-    Plan(1, (2,)),
-    Plan(2, (2,)),
-    Plan(1, (3,)),
-    Plan(2, (3,), bias=3.0),
-    Plan(3, (3,), losers=True),
-    Plan(5, (3,), tenths=True),
-    Plan(4, (4,)),
-    Plan(6, (12,), tenths=True),
-    Plan(1, (MANY + 44,)),
-    Plan(1, (1, 2, 2)),
-    Plan(2, (1, 2, 2), bias=3.0),
-    Plan(3, (1, 2, 2)),
-    Plan(5, (1, 2, 2), losers=True),
-    Plan(6, (1, 2, 2), tenths=True),
-    Plan(2, (1, 2, 3)),
-    Plan(4, (1, 4, 4), tenths=True),
-    Plan(1, (3, 4, 4)),
-    Plan(1, (3, 4, 4), per_pixel=True),
-    Plan(3, (3, 2, 4)),
-    Plan(3, (3, 2, 4), per_pixel=True),
-    Plan(4, (3, 4, 4), tenths=True, per_pixel=True),
-    Plan(4, (1, 8, 8)),
+PLANS = (  # the number of samples, and the environment that draws them
+    _whole(1, 2),
+    _whole(2, 2),
+    _whole(1, 3),
+    _whole(2, 3, bias=3.0),  # class 1 wins every second sample
+    _whole(3, 3, losers=True),
+    _whole(5, 3, weights="tenths"),
+    _whole(4, 4),
+    _whole(6, 12, weights="tenths"),
+    _whole(1, MANY + 44),
+    _whole(1, 1, 2, 2),
+    _whole(2, 1, 2, 2, bias=3.0),
+    _whole(3, 1, 2, 2),
+    _whole(5, 1, 2, 2, losers=True),
+    _whole(6, 1, 2, 2, weights="tenths"),
+    _whole(2, 1, 2, 3),
+    _whole(4, 1, 4, 4, weights="tenths"),
+    _whole(1, 3, 4, 4),
+    _whole(1, 3, 4, 4, per_pixel=True),
+    _whole(3, 3, 2, 4),
+    _whole(3, 3, 2, 4, per_pixel=True),
+    _whole(4, 3, 4, 4, weights="tenths", per_pixel=True),
+    _whole(4, 1, 8, 8),
 )
 
 
 @dataclass(frozen=True, eq=False)
 class LinearProblem:
-    """A linear model with some samples and their exact attributions."""
+    """Some samples of a linear environment, with their exact attributions."""
 
-    weights: Tensor  # (*entries)
-    x: Tensor  # (N, *entries)
-    per_pixel: bool = False  # the map has one number per pixel, not one per channel
-    tenths: bool = False  # numbers are tenths, which floats only approximate
-    chosen: tuple[int, ...] | None = None  # indices among the samples of the whole problem; None: all of them
-    scale: float = 1.0  # a power of two by which the sum of any features of any sample is below 0.5
-    bias: float = 0.0  # of class 0; that of class 1 is its negative
+    environment: Linear
+    samples: Samples
+    scale: float  # a power of two by which the sum of any features of any sample is below 0.5
     seed: int = 0  # of the stream of our own metrics, which ignore the global seed
-    losing: tuple[bool, ...] | None = None  # samples whose explained class does not win; None: none
 
     def __len__(self) -> int:
-        return len(self.x)
+        return len(self.samples)
+
+    @property
+    def x(self) -> Tensor:
+        """(N, *entries)"""
+        return self.samples.x
+
+    @cached_property
+    def y(self) -> Tensor:
+        """The explained class (N,): the one that wins, except for ``losing`` samples."""
+        return self.samples.label if self.samples.target is None else self.samples.target
+
+    @property
+    def losing(self) -> tuple[bool, ...]:
+        """Samples whose explained class does not win."""
+        return tuple((self.y != self.samples.label).tolist())
+
+    @cached_property
+    def weights(self) -> Tensor:
+        """Of class 0 (*entries)."""
+        return self.environment.class_weights(SEED)[0]
+
+    @property
+    def bias(self) -> float:
+        """Of class 0; that of class 1 is its negative."""
+        return self.environment.bias
+
+    @property
+    def per_pixel(self) -> bool:
+        """The map has one number per pixel, not one per channel."""
+        return self.environment.per_pixel
 
     @property
     def kind(self) -> Literal["image", "table"]:
-        return "table" if self.weights.dim() == 1 else "image"
+        return "table" if len(self.environment.shape) == 1 else "image"
 
     @property
     def name(self) -> str:
@@ -96,60 +110,42 @@ class LinearProblem:
         traits = {
             " of a map per pixel": self.per_pixel,
             " of images that are not square": self.kind == "image" and self.weights.shape[1] != self.weights.shape[2],
-            " of a class that does not win": self.losing is not None and any(self.losing),
+            " of a class that does not win": any(self.losing),
             " of a model with a bias": bool(self.bias),
             f" of more than {MANY} features": self.weights.numel() > MANY,
-            " where numbers are tenths, which floats round": self.tenths,
+            " where numbers are tenths, which floats round": self.environment.weights == "tenths",
         }
         return tuple(trait for trait, present in traits.items() if present)
 
-    @cached_property
-    def y(self) -> Tensor:
-        """The explained class (N,): the one that wins, except for ``losing`` samples."""
-        class_1_wins = self._products.flatten(1).sum(dim=1) + self.bias < 0
-        return (class_1_wins != torch.tensor(self.losing) if self.losing else class_1_wins).long()
+    @property
+    def features(self) -> Features:
+        return self.environment.features
 
     @cached_property
     def exact(self) -> Tensor:
         """The exact attribution: the contribution of every entry (N, *entries), or per pixel (N, 1, height, width)."""
-        sign = (1 - 2 * self.y).to(self.x).view(-1, *[1] * self.weights.dim())
-        effects = sign * self._products
+        effects = self.environment.effects(self.x, self.y, SEED)
         return effects.sum(dim=1, keepdim=True) if self.per_pixel else effects
-
-    @property
-    def _products(self) -> Tensor:
-        return self.weights * self.x
-
-    @property
-    def indices(self) -> tuple[int, ...]:
-        return self.chosen or tuple(range(len(self)))
-
-    @property
-    def features(self) -> Features:
-        return Columns.plain(len(self.weights)) if self.kind == "table" else Pixels(*self.weights.shape)
 
     def model(self, scale: float = 1.0, offset: float = 0.0) -> nn.Module:
         """A new model, answering ``offset + scale * (w.x + b)`` and, for class 1, ``offset - scale * (w.x + b)``."""
-        linear = nn.Linear(self.weights.numel(), 2, bias=bool(offset or self.bias), device="meta")  # draws no weights
-        linear.to_empty(device="cpu")
-        w = self.weights.flatten()
-        with torch.no_grad():
-            linear.weight.copy_(scale * torch.stack([w, -w]))
-            if linear.bias is not None:
-                linear.bias.copy_(offset + scale * torch.tensor([self.bias, -self.bias]))
-        return nn.Sequential(nn.Flatten(), linear).eval().requires_grad_(False)
+        weights, biases = self.environment.class_weights(SEED), self.environment.class_biases
+        return linear_model(scale * weights, offset + scale * biases)
 
     def rows(self, index: Sequence[int]) -> LinearProblem:
         """The same model with the samples of these rows."""
-        losing = tuple(self.losing[row] for row in index) if self.losing else None
-        return replace(self, x=self.x[list(index)], chosen=tuple(self.indices[row] for row in index), losing=losing)
+        all_rows, index = self.samples, list(index)
+        target = None if all_rows.target is None else all_rows.target[index]
+        indices = tuple(all_rows.indices[row] for row in index)
+        truth = None if all_rows.truth is None else all_rows.truth.each(lambda effect: effect[index])
+        return replace(self, samples=Samples(self.x[index], all_rows.label[index], truth, indices, target))
 
     def describe(self, attribution: Tensor | None, returned: object = None) -> str:
         """The problem as text, for a witness: weights, samples, attribution, and what the metric returned."""
         parts = [self.name, f"w = {format_numbers(self.weights)}"]
         parts += [f"b = {self.bias:g}"] if self.bias else []
         parts += [f"x = {format_numbers(self.x)}"]
-        parts += [f"y = {format_numbers(self.y)}"] if self.bias or self.losing else []
+        parts += [f"y = {format_numbers(self.y)}"] if self.bias or self.environment.losers else []
         parts += [] if attribution is None else [f"attribution = {format_numbers(attribution)}"]
         parts += [] if returned is None else [f"returned {returned}"]
         return "; ".join(parts)
@@ -158,44 +154,15 @@ class LinearProblem:
 @cache
 def linear_problems() -> tuple[LinearProblem, ...]:
     """All linear problems, the one with the fewest numbers first."""
-    return tuple(sorted(map(_make_problem, PLANS), key=lambda problem: problem.x.numel()))
+    return tuple(sorted(starmap(_make_problem, PLANS), key=lambda problem: problem.x.numel()))
 
 
-def _make_problem(plan: Plan) -> LinearProblem:
-    """Whole numbers (or tenths) whose products differ in size.
-
-    One product in three is negative; in larger problems some weights are 0. Weights and samples have both signs, so
-    that a neighbour's number says nothing about a feature's own.
-    """
-    entries, count, pixels = plan.entries, prod(plan.entries), prod(plan.entries[-2:])
-    index = torch.arange(count)
-    weights = torch.where(index % 4 < 2, 1.0, -1.0) * (2 - index % 2)
-    if pixels >= 8:
-        weights = weights * (index % pixels % 4 != 3)
-    # "rung" only names the stream: another word would draw other samples.
-    stream = generator("rung", plan.samples, *entries, int(plan.tenths), int(plan.per_pixel))
-    model = LinearProblem(weights.view(entries), torch.empty(0, *entries), plan.per_pixel, plan.tenths, bias=plan.bias)
-    rows: list[Tensor] = []
-    while len(rows) < plan.samples:
-        sizes = 2.0 * (1 + torch.randperm(count, generator=stream))
-        effects = sizes * torch.where((index + len(rows)) % 3 == 1, -1.0, 1.0)
-        row = effects / torch.where(weights == 0, 1.0, weights)
-        row = -row if plan.bias and len(rows) % 2 else row
-        if _unambiguous(replace(model, x=row.view(1, *entries))):
-            rows.append(row)
-    unit = 10.0 if plan.tenths else 1.0
-    losing = tuple(bool(row % 2) for row in range(plan.samples)) if plan.losers else None
-    problem = replace(model, weights=model.weights / unit, x=torch.stack(rows).view(-1, *entries) / unit, losing=losing)
-    largest = float(problem._products.abs().flatten(1).sum(dim=1).max()) + abs(plan.bias)
-    return replace(problem, scale=2.0 ** -ceil(log2(2 * largest)))
-
-
-def _unambiguous(problem: LinearProblem) -> bool:
-    """True where no two features have the same effect and one class wins clearly."""
-    effects = problem.exact.flatten()
-    acting = effects[effects != 0]
-    margin = float(problem._products.sum() + problem.bias)
-    return len(acting.unique()) == len(acting) and float(effects.sum()) >= 2 and abs(margin) >= 2
+def _make_problem(samples: int, environment: Linear) -> LinearProblem:
+    """The number of samples is also their seed: problems of equal shape have different numbers."""
+    drawn = environment.sample(range(samples), samples)
+    products = environment.effects(drawn.x, drawn.label, SEED)
+    largest = float(products.abs().flatten(1).sum(dim=1).max()) + abs(environment.bias)
+    return LinearProblem(environment, drawn, 2.0 ** -ceil(log2(2 * largest)))
 
 
 def format_numbers(numbers: Tensor) -> str:

@@ -6,23 +6,21 @@ import io
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from torch import Tensor
 
 from assay.check.instruments.snapshot import changed_parts, snapshot
-from assay.check.linear.linear_models import LinearProblem, linear_problems
+from assay.check.linear.linear_models import SEED, LinearProblem, linear_problems
 from assay.core.errors import NotApplicable
 from assay.core.evidence import Evidence, Score, mean_score
 from assay.core.question import Question
 from assay.core.rng import Stream
-from assay.core.setting import Samples, Setting, Truth
-from assay.core.trial import Scene, Trial, per_feature
+from assay.core.trial import Scene, Trial
 from assay.foreign.metrics import ForeignMetric, MetricInputs, Numbers, as_numbers
 
 
@@ -82,7 +80,7 @@ class ForeignMetricCall:
         inputs = self.inputs(problem, problem.exact)
         model = inputs.model.eval()
         before = snapshot(model)
-        with quiet(), suppress(Exception):  # reported by ``answers_on_linear_models``
+        with quiet(), suppress(Exception):  # reported by ``answers``
             self.metric.ask(inputs)
         model.zero_grad()
         return changed_parts(before, snapshot(model))
@@ -153,16 +151,8 @@ class TrialMetricCall:
 def _make_trial(problem: LinearProblem, inputs: MetricInputs, outputs: Literal["probabilities", "logits"]) -> Trial:
     readout = "probability" if outputs == "probabilities" else "logit"
     question = Question(readout, 1.0, "zero", "label")
-    setting = Setting(
-        model=inputs.model,
-        features=problem.features,
-        kind=problem.kind,
-        question=question,
-        classes=("for", "against"),
-        background=torch.zeros_like(problem.x[0]),
-        outputs=outputs,
-    )
-    samples = Samples(problem.x, problem.y, Truth(per_feature(problem.exact, problem.features)), problem.indices)
+    setting = replace(problem.environment.setting(SEED, {}), model=inputs.model, question=question, outputs=outputs)
+    samples = replace(problem.samples, label=problem.y, target=None)
     # "ladder" only names the stream: another word would draw other numbers.
     stream = Stream("metric", "ladder", seed=problem.seed)
     return Trial(Scene(setting, samples, question, problem.y, stream), inputs.a)

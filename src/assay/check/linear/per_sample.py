@@ -41,7 +41,7 @@ def _context_fault(case: LinearCase, problem: LinearProblem, attribution: Tensor
     order = list(reversed(range(len(problem))))
     plain, reverse = case.try_answers(problem, attribution), case.try_answers(problem.rows(order), attribution[order])
     if not plain or not reverse:
-        return None  # an error: reported by ``answers_on_linear_models``
+        return None  # an error: reported by ``answers``
     if plain[0].per_sample:
         reverse = [_in_order(answer, order) for answer in reverse]
     if answers_differ(plain, reverse, case.noisy):
