@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from assay.artifacts.desk import Desk
 from assay.artifacts.outcome import origin
-from assay.catalogue.registry import card
+from assay.catalogue.registry import KINDS, card
 from assay.core.machine import Machine, Resources
 from assay.core.records import Record, digest
 from assay.core.spec import Spec, walk
@@ -109,15 +109,9 @@ def _order(store: Store) -> dict[str, Any]:
 def _cards(study: Study) -> dict[str, dict[str, Any]]:
     """The cards of everything in the study, so that a report needs no component code."""
     cards: dict[str, dict[str, Any]] = {}
-    for kind, entries in (
-        ("environments", study.environments),
-        ("methods", study.methods),
-        ("metrics", study.metrics),
-    ):
-
-        def add_card(spec: Spec, kind: str = kind) -> None:
-            cards[f"{kind}/{spec.name}"] = card(kind, spec.name).to_json()
-
-        for entry in entries:
-            walk(entry.spec, add_card)
+    for kind in KINDS:
+        specs: list[Spec] = []
+        for entry in getattr(study, kind):
+            walk(entry.spec, specs.append)
+        cards |= {f"{kind}/{spec.name}": card(kind, spec.name).to_json() for spec in specs}
     return cards
