@@ -5,9 +5,11 @@ python docs/make_metrics.py
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from assay.catalogue.cards import Card
+from assay.core.facts import facts_with
 from assay.catalogue.registry import aliases, catalogue
 from assay.core.spec import Spec
 
@@ -56,7 +58,8 @@ def _entry(card: Card) -> str:
 
 def _alias(card: Card, name: str, spec: Spec) -> str:
     """What is different under another name; no ``controls`` means that all of them lose."""
-    plain, other = _facts(card), _facts(card.with_params(spec))
+    facts = tuple(facts_with(dict(card.facts), dict(spec.params)).items())
+    plain, other = _facts(card), _facts(replace(card, facts=facts))
     changed = {fact: other.get(fact, "all lose") for fact in plain | other if plain.get(fact) != other.get(fact)}
     return f"`{name}` is `{spec}`: {_told(changed)}.\n"
 
