@@ -44,7 +44,7 @@ class Latency:
 
     def rows(self, task: str, repeats: int) -> list[dict[str, Any]]:
         query = paper_query(self.batch)
-        model, x, explainer = query.setting.model, query.x, AgopExplainer.fit(query.setting.model, _training_rows())
+        model, x, explainer = query.setting.model, query.x, AgopExplainer().fit(query.setting.model, _training_rows())
         works = (lambda: _predict(model, x), lambda: explainer(x))
         for work in works:
             work()
@@ -72,10 +72,10 @@ class Projection:
 
     def rows(self, task: str, repeats: int) -> list[dict[str, Any]]:
         query, training_rows = paper_query(self.batch), _training_rows()
-        explainer = AgopExplainer.fit(query.setting.model, training_rows)
+        explainer = AgopExplainer().fit(query.setting.model, training_rows)
         attribute, peer = deep_explainer(query, training_rows[:BACKGROUND], one_class=True)
         works = (
-            lambda: AgopExplainer.fit(query.setting.model, training_rows),
+            lambda: AgopExplainer().fit(query.setting.model, training_rows),
             lambda: [explainer(query.x) for _ in range(GROUP)],
             lambda: deep_explainer(query, training_rows[:BACKGROUND], one_class=True),
             attribute,

@@ -50,7 +50,7 @@ def main(store: Path) -> None:
     if missing:
         sys.exit(f"docs/gallery.toml says nothing about {', '.join(sorted(missing))}")
     for label, method in methods.items():
-        lines += [f"## {label}", "", f"`{method.spec.name}`{_asked(method.question)}. {method.card['summary']}", ""]
+        lines += [f"## {label}", "", f"`{method.spec.name}`{_asked(method.question)}. {method.card.summary}", ""]
         real = attentive if _reason(convolutional, label) else convolutional
         row = [*_maps(designed, label), *_maps(real, label)]
         lines += [_image(_slug(label), f"maps of {label}", row), ""]

@@ -34,7 +34,8 @@ PAGES: Mapping[str, Sequence[str]] = {
     "README": make_readme.STUDIES,
     "experiments": (*make_experiments.STUDIES, *make_experiments.LARGE),
 }
-WRITERS = (  # of generated files: revisions and applicability of components, slow tests that passed, pages
+WRITERS = (  # of generated files: the catalogue, revisions and applicability of components, slow tests that passed, pages
+    ("-m", "assay.catalogue.generate"),
     ("tests/contracts/revisions.py", "--write"),
     ("tests/contracts/applicability.py", "--write"),
     (

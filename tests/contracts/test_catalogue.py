@@ -1,90 +1,68 @@
-"""The catalogue, which is read from source, says what an import says; names follow from files."""
+"""The generated catalogue is what the classes say; the packages of components offer them."""
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import MISSING, fields, is_dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+import pickle
+import subprocess
+import sys
 
 import pytest
 
-from assay.catalogue.annotations import annotated_kind
+import assay.environments
+import assay.methods
+import assay.metrics
 from assay.catalogue.build import build
-from assay.catalogue.cards import REQUIRED, Card, Param, snake
-from assay.catalogue.registry import KINDS, catalogue, our_cards
+from assay.catalogue.cards import Card
+from assay.catalogue.describe import describe_class
+from assay.catalogue.families import PARAMETERS
+from assay.catalogue.generate import generated
+from assay.catalogue.registry import KINDS, catalogue
 from assay.core.spec import Spec
 from assay.foreign.imports import load
 
-CARDS = [card for kind in KINDS for card in our_cards(kind).values()]
+CARDS = [card for kind in KINDS for card in catalogue(kind).values() if card.ours]
+PACKAGES = {"environments": assay.environments, "methods": assay.methods, "metrics": assay.metrics}
 every_component = pytest.mark.parametrize("card", CARDS, ids=lambda card: f"{card.kind}-{card.name}")
 
 
-@every_component
-def test_file_registry_name_and_class_are_one_name(card: Card) -> None:
-    cls = load(card.target)
-    assert card.name == snake(cls.__name__) == Path(inspect.getfile(cls)).stem == cls.__module__.rpartition(".")[2]
-    assert Path(inspect.getfile(cls)).parent.name == card.kind
+def test_what_is_generated_is_what_the_classes_say() -> None:
+    old = [path.name for path, text in generated().items() if path.read_text(encoding="utf-8") != text]
+    assert not old, "out of date: run 'make renew'"
 
 
 @every_component
-def test_the_docstring_is_the_class_s(card: Card) -> None:
-    assert card.doc == inspect.cleandoc(load(card.target).__doc__)
+def test_a_summary_is_one_line(card: Card) -> None:
     assert 0 < len(card.summary) <= 120
 
 
 @every_component
-def test_parameters_are_the_fields(card: Card) -> None:
-    cls = load(card.target)
-    assert is_dataclass(cls)
-    assert cls.__dataclass_params__.frozen
-    assert [(p.name, p.annotation) for p in card.params] == [(f.name, f.type) for f in fields(cls)]
-    assert [default(card.kind, param) for param in card.params] == [f.default for f in fields(cls)]
+def test_a_class_is_offered_by_its_package_with_its_parameters_explained(card: Card) -> None:
+    name = card.target.partition(":")[2]
+    cls = getattr(PACKAGES[card.kind], name)
+    assert cls is load(card.target)
+    assert pickle.loads(pickle.dumps(cls)) is cls
+    assert cls.__module__ == card.target.partition(":")[0]
+    assert name in dir(PACKAGES[card.kind])
+    assert cls.__doc__.partition(PARAMETERS)[0] == card.doc
+    assert all(f"{param.name} : {param.annotation}, default " in cls.__doc__ for param in card.params)
+    assert all(param.note in cls.__doc__ for param in card.params)
+    assert describe_class(card.kind, card.name, card.target, cls).params == card.params
 
 
-def default(kind: str, param: Param) -> Any:
-    """What the card says is the default, as the object that Python would use."""
-    if isinstance(param.default, Spec):
-        return build(annotated_kind(param.annotation) or kind, param.default)
-    return MISSING if param.default == REQUIRED else param.default
+def test_a_package_of_components_imports_them_when_they_are_taken() -> None:
+    code = """
+import sys
+import assay.methods, assay.metrics, assay.environments
+assert "Gradient" in dir(assay.methods) and "torch" not in sys.modules
+from assay.methods import Gradient
+assert "torch" in sys.modules and "assay.methods.smoothed" not in sys.modules
+"""
+    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
 
 
-@every_component
-def test_facts_are_the_class_variables(card: Card) -> None:
-    cls = load(card.target)
-    declared = {name for name, kind in cls.__annotations__.items() if str(kind).startswith("ClassVar")}
-    assert declared == {name for name, _ in card.facts}
-    assert {name: getattr(cls, name) for name, _ in card.facts} == dict(card.facts)
-
-
-@every_component
-def test_functions_are_those_that_the_class_defines(card: Card) -> None:
-    cls = load(card.target)
-    found = {name: value for name, value in vars(cls).items() if _written_in(value, inspect.getfile(cls))}
-    assert list(card.calls) == [name for name, value in found.items() if not isinstance(value, property)]
-    assert list(card.properties) == [name for name, value in found.items() if isinstance(value, property)]
-    if card.kind != "environments":
-        assert callable(cls.__call__)
-
-
-def _written_in(value: Any, file: str) -> bool:
-    """True for what stands in the class body, not for what ``dataclass`` adds."""
-    if isinstance(value, property):
-        value = value.fget
-    elif isinstance(value, cached_property):
-        value = value.func
-    elif isinstance(value, classmethod | staticmethod):
-        value = value.__func__
-    return inspect.isfunction(value) and value.__code__.co_filename == file
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_folder_is_the_catalogue(kind: str) -> None:
-    folder = Path(inspect.getfile(load(next(iter(catalogue(kind).values())).target))).parent
-    files = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("_")}
-    ours = {name for name, card in catalogue(kind).items() if card.target.startswith(f"assay.{kind}.")}
-    assert files == ours
+def test_a_name_that_a_package_does_not_have_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match=r"module 'assay.methods' has no attribute 'Gradeint'"):
+        getattr(assay.methods, "Gradeint")  # noqa: B009
 
 
 @pytest.mark.parametrize("name", catalogue("metrics"))

@@ -9,8 +9,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from assay.catalogue.cards import snake
-from assay.catalogue.registry import KINDS, card, catalogue, component_kind, resolve
+from assay.catalogue.describe import component_name, own_kind
+from assay.catalogue.registry import card, component_kind, resolve
 from assay.core.errors import SpecError
 from assay.core.spec import Spec, Value
 from assay.foreign.adapt import CallableMethod, CaptumMethod, QueryMethod, adapt
@@ -66,15 +66,9 @@ def describe(component: Any) -> Spec:
             _qualified_name(component.wrapped), **{key: _spec_value(item) for key, item in component.params.items()}
         )
     cls = type(component)
-    name = snake(cls.__name__)
-    kind = next((kind for kind in KINDS if cls.__module__ == f"assay.{kind}.{name}"), None)
     values = {field.name: getattr(component, field.name) for field in fields(component)} if is_dataclass(cls) else {}
-    in_catalogue = kind is not None and name in catalogue(kind)
-    spec = Spec.of(
-        name if in_catalogue else _qualified_name(component),
-        **{key: _spec_value(value) for key, value in values.items()},
-    )
-    if kind is not None:
+    spec = Spec.of(_qualified_name(component), **{key: _spec_value(value) for key, value in values.items()})
+    if kind := own_kind(cls):
         with suppress(SpecError):
             return resolve(kind, spec)  # whole numbers become floats where the annotation is float
     return spec
@@ -103,7 +97,6 @@ def _spec_value(value: Any) -> Value:
 
 
 def _qualified_name(component: Any) -> str:
-    """``module:name`` of a function or a class; for any other object, of its class."""
+    """The name of a function or a class; for any other object, of its class."""
     component = component.func if isinstance(component, partial) else component
-    definition = component if hasattr(component, "__qualname__") else type(component)
-    return f"{definition.__module__}:{definition.__qualname__}"
+    return component_name(component if hasattr(component, "__qualname__") else type(component))

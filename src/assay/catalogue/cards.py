@@ -1,29 +1,23 @@
-"""Cards: what a component declares about itself, read from its source without importing it.
-
-The catalogue is the folder: ``methods/occlusion.py`` holds ``Occlusion`` and is called ``occlusion``. Reading source
-with ``ast`` keeps ``assay ls`` and ``assay run --dry-run`` quick, and reports need no component code.
-"""
+"""Cards: what a component declares about itself, as data. Reading them needs no component code."""
 
 from __future__ import annotations
 
-import ast
 import sys
-import tokenize
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from assay.catalogue.annotations import annotated_kind
-from assay.catalogue.sources import source_digest
-from assay.core.errors import SpecError
+from assay.catalogue.sources import our_file, source_digest
 from assay.core.facts import facts_with
 from assay.core.spec import Spec, Value
 
+KINDS = ("environments", "methods", "metrics")
 REQUIRED = "<required>"
-COMPUTED = "<computed>"  # a default that is not a literal: known to the component only, and part of its source digest
+COMPUTED = (
+    "<computed>"  # a default that no spec can express: known to the component only, and part of its source digest
+)
 
 
 @dataclass(frozen=True)
@@ -32,25 +26,29 @@ class Param:
 
     name: str
     annotation: str
-    default: Value  # REQUIRED where there is none, COMPUTED where it is not a literal
+    default: Value  # REQUIRED where there is none, COMPUTED where no spec can express it
     note: str = ""  # the comment on its line
 
     def to_json(self) -> dict[str, Any]:
-        default = str(self.default) if isinstance(self.default, Spec) else self.default
-        return {"name": self.name, "type": self.annotation, "default": default, "note": self.note}
+        return {"name": self.name, "type": self.annotation, "default": jsonable(self.default), "note": self.note}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Param:
+        default, is_component = _frozen(data["default"]), annotated_kind(data["type"]) is not None
+        return cls(data["name"], data["type"], _with_specs(default) if is_component else default, data["note"])
 
 
 @dataclass(frozen=True)
 class Card:
-    """A component as its source describes it."""
+    """A component as its class describes it."""
 
     kind: str  # environments, methods, metrics
     name: str
     target: str  # module:attr
     doc: str = ""
     params: tuple[Param, ...] = ()
-    facts: tuple[tuple[str, Any], ...] = ()  # literal class attributes, for default parameters: revision, ideal, paper
-    digest: str | Path = ""  # of its source; a file is digested when the digest is asked for
+    facts: tuple[tuple[str, Any], ...] = ()  # plain class variables, for default parameters: revision, ideal, paper
+    digest: str = ""  # of its source; empty: of the file of its module, which is one of ours
     calls: tuple[str, ...] = ()  # names of its methods, such as fit, probe, train
     properties: tuple[str, ...] = ()  # their names: whether it has them may depend on parameters
 
@@ -60,13 +58,13 @@ class Card:
 
     @cached_property
     def source(self) -> str:
-        """The source digest."""
-        return source_digest(self.digest) if isinstance(self.digest, Path) else self.digest
+        """The source digest, computed when it is first asked for."""
+        return self.digest or source_digest(our_file(self.target.partition(":")[0]))
 
     @property
     def revision(self) -> str:
         """The declared revision, else the start of the source digest."""
-        return str(dict(self.facts).get("revision", self.source[:16]))
+        return str(self.fact("revision") or self.source[:16])
 
     @property
     def ours(self) -> bool:
@@ -80,17 +78,38 @@ class Card:
         values = {**{param.name: param.default for param in self.params}, **dict(spec.params)}
         return replace(self, facts=tuple(facts_with(dict(self.facts), values).items()))
 
-    def to_json(self) -> dict[str, Any]:
+    def is_changed(self, name: str, value: Value) -> bool:
+        """Whether a value differs from the parameter's default."""
+        return all(param.name != name or jsonable(param.default) != jsonable(value) for param in self.params)
+
+    def short(self, spec: Spec) -> Spec:
+        """A spec of this component without the parameters that have their default value."""
+        return Spec(spec.name, tuple(pair for pair in spec.params if self.is_changed(*pair)))
+
+    def declared(self) -> dict[str, Any]:
+        """All of the card but its revision, for JSON."""
         return {
             **dict(self.facts),
             "kind": self.kind,
             "name": self.name,
             "target": self.target,
-            "summary": self.summary,
             "doc": self.doc,
             "params": [param.to_json() for param in self.params],
-            "revision": self.revision,
+            "calls": list(self.calls),
+            "properties": list(self.properties),
         }
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.declared(), "summary": self.summary, "revision": self.revision}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Card:
+        """The inverse of ``declared`` and ``to_json``."""
+        described = ("kind", "name", "target", "summary", "doc", "params", "calls", "properties")
+        facts = tuple((name, _frozen(value)) for name, value in data.items() if name not in described)
+        params = tuple(map(Param.from_json, data["params"]))
+        calls, properties = tuple(data.get("calls", ())), tuple(data.get("properties", ()))
+        return cls(data["kind"], data["name"], data["target"], data["doc"], params, facts, "", calls, properties)
 
 
 def with_controls(card: Card, controls: Mapping[str, str]) -> Card:
@@ -123,89 +142,20 @@ def snake(name: str) -> str:
     return "".join(words)
 
 
-def read_folder(kind: str, folder: Path, package: str) -> Iterator[Card]:
-    """A card for every component file in a folder; files that start with ``_`` are not components."""
-    for path in sorted(folder.glob("*.py")):
-        if path.stem.startswith("_"):
-            continue
-        card = _read_card(kind, path, f"{package}.{path.stem}", path.stem)
-        if card is None:
-            raise SpecError(f"{path}: no class whose name in snake case is '{path.stem}'.")
-        yield card
+def jsonable(value: Any) -> Any:
+    """A value as JSON stores it: tuples as lists, specs as text."""
+    if isinstance(value, Spec):
+        return str(value)
+    return [jsonable(item) for item in value] if isinstance(value, tuple) else value
 
 
-def read_file(kind: str, path: Path, module: str, name: str, attr: str | None = None) -> Card | None:
-    """The card of class ``attr`` (default: the class named like the file), with the digest of the source as it is now.
-
-    None if the file does not define the class, or if it inherits from another one.
-    """
-    card = _read_card(kind, path, module, name, attr)
-    return None if card is None else replace(card, digest=card.source)
+def _frozen(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _frozen(item) for name, item in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
 
 
-def _read_card(kind: str, path: Path, module: str, name: str, attr: str | None = None) -> Card | None:
-    try:
-        body = ast.parse(path.read_bytes()).body
-        with tokenize.open(path) as stream:  # decoded as Python does it: byte order mark, coding line
-            text = stream.read()
-    except SyntaxError as error:
-        raise SpecError(f"cannot read module '{module}': {error.msg} in line {error.lineno}.") from None
-    except ValueError as error:  # a null byte, an unknown coding
-        raise SpecError(f"cannot read module '{module}': {error}.") from None
-    for node in body:
-        if isinstance(node, ast.ClassDef) and (node.name == attr if attr else snake(node.name) == name):
-            if node.bases:
-                return None  # inherited fields are defined elsewhere
-            params, facts = _fields(node, text.splitlines())
-            params = params if any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list) else ()
-            functions = [item for item in node.body if isinstance(item, ast.FunctionDef)]
-            calls = tuple(item.name for item in functions if not _is_property(item))
-            properties = tuple(item.name for item in functions if _is_property(item))
-            doc = ast.get_docstring(node) or ""
-            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, path, calls, properties)
-    return None
-
-
-def _is_property(function: ast.FunctionDef) -> bool:
-    return any(isinstance(item, ast.Name) and item.id == "property" for item in function.decorator_list)
-
-
-def _fields(node: ast.ClassDef, lines: list[str]) -> tuple[tuple[Param, ...], tuple[tuple[str, Any], ...]]:
-    params: list[Param] = []
-    facts: list[tuple[str, Any]] = []
-    for item in node.body:
-        if not (isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)):
-            continue
-        annotation = ast.unparse(item.annotation)
-        if annotation.partition("[")[0].endswith("ClassVar"):
-            with suppress(ValueError):  # non-literal values are left out of the card
-                facts.append((item.target.id, ast.literal_eval(item.value)))  # type: ignore[arg-type]
-        else:
-            default = REQUIRED if item.value is None else _default(item.value, annotation)
-            params.append(Param(item.target.id, annotation, default, _comment(lines[item.end_lineno - 1])))  # type: ignore[operator]
-    return tuple(params), tuple(facts)
-
-
-def _default(node: ast.expr, annotation: str) -> Value:
-    """A default value: a literal, or the spec of a component such as ``Gradient()``; else COMPUTED."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        arguments = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
-        if node.func.id == "field" and "default" in arguments:
-            return _default(arguments["default"], annotation)
-        if node.args or not annotated_kind(annotation):
-            return COMPUTED
-        values = {name: _default(value, annotation) for name, value in arguments.items()}
-        return COMPUTED if COMPUTED in values.values() else Spec.of(snake(node.func.id), **values)
-    try:
-        return _frozen(ast.literal_eval(node))
-    except ValueError:
-        return COMPUTED
-
-
-def _frozen(value: Any) -> Value:
-    return tuple(_frozen(item) for item in value) if isinstance(value, list | tuple) else value
-
-
-def _comment(line: str) -> str:
-    _, mark, note = line.partition("  # ")
-    return note.strip() if mark else ""
+def _with_specs(value: Any) -> Value:
+    if isinstance(value, tuple):
+        return tuple(map(_with_specs, value))
+    return Spec.parse(value) if isinstance(value, str) and value not in (REQUIRED, COMPUTED) else value

@@ -1,6 +1,6 @@
 """The registry: cards by name, resolved specs, and what a spec contributes to a key.
 
-This file reads source only; ``catalogue/build.py`` makes components.
+Our components are known from a generated file; ``catalogue/build.py`` makes components.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from typing import Any
 
 import assay
 from assay.catalogue.annotations import annotated_kind, as_float, fits
-from assay.catalogue.cards import COMPUTED, REQUIRED, Card, Param, read_folder, with_controls
+from assay.catalogue.cards import COMPUTED, REQUIRED, Card, Param, with_controls
+from assay.catalogue.cards import KINDS as KINDS
+from assay.catalogue.families import described
 from assay.catalogue.foreign_cards import code_digest, foreign_card
 from assay.catalogue.hints import HINTS
+from assay.catalogue.sources import our_file
 from assay.core.errors import AssayError, SpecError, suggest
 from assay.core.spec import Spec, Value
 from assay.foreign.imports import imports_allowed, is_target
 
-KINDS = ("environments", "methods", "metrics")
-
 
 @cache
 def catalogue(kind: str) -> Mapping[str, Card]:
-    """The cards of every component of a kind: our folder, then entry points of group ``assay.<kind>``."""
-    cards = our_cards(kind)
+    """The cards of every component of a kind: our own, then entry points of group ``assay.<kind>``."""
+    cards = {row["name"]: Card.from_json(row) for row in described()[kind]}
     if kind == "metrics":
         cards = {name: with_controls(card, measured_controls()) for name, card in cards.items()}
     for point in entry_points(group=f"assay.{kind}"):
@@ -37,12 +38,6 @@ def catalogue(kind: str) -> Mapping[str, Card]:
             raise AssayError(f"'{point.name}' from {point.value} is already the name of {cards[point.name].target}.")
         cards[point.name] = foreign_card(kind, point.value, point.name)
     return cards
-
-
-def our_cards(kind: str) -> dict[str, Card]:
-    """The cards of our folder, with what the sources declare."""
-    cards = read_folder(kind, Path(assay.__path__[0]) / kind, f"assay.{kind}")
-    return {component_card.name: component_card for component_card in cards}
 
 
 def measured_controls() -> Mapping[str, str]:
@@ -62,6 +57,8 @@ def card(kind: str, name: str) -> Card:
         return cards[name]
     if name in aliases(kind):
         raise SpecError(f"'{name}' stands for {aliases(kind)[name]}, which has a card.")
+    if our_file(f"assay.{kind}.{name}").is_file():
+        raise SpecError(f"{kind}/{name}.py defines no {kind[:-1]} '{name}', or is new: run 'make renew'.")
     hint = f" Did you mean '{HINTS[name]}'?" if HINTS.get(name) in cards else suggest(name, [*cards, *aliases(kind)])
     raise SpecError(f"unknown {kind[:-1]} '{name}'.{hint} 'assay ls {kind}' lists them.")
 

@@ -22,6 +22,7 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from pathlib import Path
 
 import assay
+from assay.catalogue.families import module_of
 
 Stamp = tuple[tuple[Path, int, int], ...]  # files with their sizes and times of change
 
@@ -69,11 +70,12 @@ def _imported(path: Path, size: int, _changed: int, folder: str, *search_path: s
     if tree is None:
         return ()
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    ours = (_our_file(name) for node in imports for name in module_names(node) if name.startswith("assay."))
+    names = (name for node in imports for name in module_names(node))
+    ours = (our_file(module_of(name)) for name in names if name.startswith("assay.") and not name.startswith(_EXCLUDED))
     foreign = (
         () if path.is_relative_to(_ROOT) or is_installed(path) else _foreign_files(path, imports, folder, search_path)
     )
-    return tuple(sorted({file for file in (*ours, *foreign) if file is not None}))
+    return tuple(sorted({file for file in (*ours, *foreign) if file.is_file()}))
 
 
 def parsed(source: bytes) -> ast.Module | None:
@@ -119,9 +121,9 @@ def _is_text(node: object) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def _our_file(name: str) -> Path | None:
-    file = _ROOT.joinpath(*name.split(".")[1:]).with_suffix(".py")
-    return file if file.is_file() and not name.startswith(_EXCLUDED) else None
+def our_file(module: str) -> Path:
+    """The file of a module of this package; there is none of this name if the module is a package."""
+    return _ROOT.joinpath(*module.split(".")[1:]).with_suffix(".py")
 
 
 def _foreign_files(

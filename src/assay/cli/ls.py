@@ -22,16 +22,17 @@ def ls(
     """List environments, methods, metrics and studies."""
     if what is not None and what not in LISTS:
         raise AssayError(f"cannot list '{what}'.{suggest(what, LISTS)} Known: {', '.join(LISTS)}.")
-    listing = {kind: _items(kind) for kind in LISTS if what in (None, kind)}
+    kinds = [kind for kind in LISTS if what in (None, kind)]
     if as_json:
+        listing = {kind: _items(kind) for kind in kinds}
         typer.echo(json.dumps(listing if what is None else listing[what], indent=2))
     else:
-        _print(listing)
+        _print({kind: _summaries(kind) for kind in kinds})
 
 
 def _items(kind: str) -> list[dict[str, Any]]:
     if kind == "studies":
-        return [{"name": name, "summary": title(path)} for name, path in shipped_studies().items()]
+        return [{"name": name, "summary": text} for name, text in _summaries(kind).items()]
     alias_items = [
         {**card(kind, spec.name).with_params(spec).to_json(), "name": name, "alias_of": str(spec)}
         for name, spec in aliases(kind).items()
@@ -41,15 +42,22 @@ def _items(kind: str) -> list[dict[str, Any]]:
     )
 
 
-def _print(listing: dict[str, list[dict[str, Any]]]) -> None:
+def _summaries(kind: str) -> dict[str, str]:
+    if kind == "studies":
+        return {name: title(path) for name, path in shipped_studies().items()}
+    summaries = {name: entry.summary for name, entry in catalogue(kind).items()}
+    summaries |= {name: f"alias of {spec}" for name, spec in aliases(kind).items()}
+    return dict(sorted(summaries.items()))
+
+
+def _print(listing: dict[str, dict[str, str]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
     console = Console()
-    for kind, items in listing.items():
+    for kind, summaries in listing.items():
         table = Table(title=kind, title_justify="left", box=None, show_header=False, padding=(0, 2))
-        for item in items:
-            alias = item.get("alias_of")
-            table.add_row(f"[bold]{item['name']}[/bold]", f"alias of {alias}" if alias else item["summary"])
+        for name, summary in summaries.items():
+            table.add_row(f"[bold]{name}[/bold]", summary)
         console.print(table)
         console.print()

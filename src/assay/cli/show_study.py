@@ -9,7 +9,6 @@ from typing import Any
 import typer
 
 from assay.catalogue.registry import card
-from assay.report.components import Component
 from assay.study.shipped import find, shipped_studies
 from assay.study.study import Entry, Faithfulness, Study, Sweep, value_text
 
@@ -133,4 +132,4 @@ def _print_entries(console: Any, kind: str, entries: tuple[Entry, ...], more: tu
 
 
 def _short(kind: str, entry: Entry) -> str:
-    return Component(kind, 0, entry.label, entry.spec, card(kind, entry.spec.name).to_json(), {}).short_spec
+    return str(card(kind, entry.spec.name).short(entry.spec))

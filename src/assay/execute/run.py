@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from assay.artifacts.desk import Desk
 from assay.artifacts.outcome import origin
-from assay.catalogue.registry import card
+from assay.catalogue.registry import KINDS, card
 from assay.core.machine import Machine, Resources
 from assay.core.records import Record, digest
 from assay.core.spec import Spec, walk
@@ -24,13 +24,6 @@ from assay.store.fault_points import fault_point
 from assay.store.lease import this_run, turn
 from assay.store.store import Store, new_run_id
 from assay.study.study import Study
-
-
-class Executor(Protocol):
-    """Decides where artifacts are computed, and yields their records in any order."""
-
-    def run(self, queue: Queue) -> Iterator[Record]: ...
-
 
 Watch = Callable[[Record | None, Plan, Store], None]  # called with None once at the start, then with every record
 
@@ -59,7 +52,7 @@ def run(
             check_data(study, remaining)
         show = watch or (lambda record, plan, store: None)
         show(None, remaining, store)
-        for record in _executor(store, resources).run(Queue(remaining.artifacts, store)):
+        for record in _records(remaining, store, resources):
             store.put(record)
             show(record, remaining, store)
         fault_point("run.unrecorded")
@@ -72,13 +65,16 @@ def _say(sentence: str) -> None:
     print(f"assay: {sentence}", file=sys.stderr, flush=True)
 
 
-def _executor(store: Store, resources: Resources) -> Executor:
+def _records(remaining: Plan, store: Store, resources: Resources) -> Iterator[Record]:
+    """The records of what is missing: in this process in the order of the plan, elsewhere in any order."""
     workers, machine, timeout = resources.workers, resources.machine, resources.timeout
     if resources.cluster is not None:
         from assay.execute.dask import Dask
 
-        return Dask(store.root, workers, machine, timeout, resources.cluster)
-    return Local(store.root, workers, machine, timeout) if workers else Inline(Desk(store, machine))
+        return Dask(store.root, workers, machine, timeout, resources.cluster).run(Queue(remaining.artifacts, store))
+    if workers:
+        return Local(store.root, workers, machine, timeout).run(Queue(remaining.artifacts, store))
+    return Inline(Desk(store, machine)).run(remaining.artifacts, store)
 
 
 def _run_record(store: Store, run_id: str, study: Study, study_grid: Grid, machine: Machine) -> Record:
@@ -106,15 +102,9 @@ def _order(store: Store) -> dict[str, Any]:
 def _cards(study: Study) -> dict[str, dict[str, Any]]:
     """The cards of everything in the study, so that a report needs no component code."""
     cards: dict[str, dict[str, Any]] = {}
-    for kind, entries in (
-        ("environments", study.environments),
-        ("methods", study.methods),
-        ("metrics", study.metrics),
-    ):
-
-        def add_card(spec: Spec, kind: str = kind) -> None:
-            cards[f"{kind}/{spec.name}"] = card(kind, spec.name).to_json()
-
-        for entry in entries:
-            walk(entry.spec, add_card)
+    for kind in KINDS:
+        specs: list[Spec] = []
+        for entry in getattr(study, kind):
+            walk(entry.spec, specs.append)
+        cards |= {f"{kind}/{spec.name}": card(kind, spec.name).to_json() for spec in specs}
     return cards

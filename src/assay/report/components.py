@@ -4,51 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from assay.catalogue.cards import fact_text
-from assay.core.facts import facts_with
+from assay.catalogue.cards import KINDS, Card, fact_text
 from assay.core.question import Question
 from assay.core.records import Record, canonical
 from assay.core.spec import Spec, walk
 from assay.study.study import Entry, Study
 
-KINDS = ("environments", "methods", "metrics")
-_DESCRIBED = ("kind", "name", "target", "summary", "doc", "params", "revision", "higher_is_better", "varies", "aliases")
+_SHOWN_APART = ("revision", "higher_is_better", "varies", "aliases")  # facts
 
 
 @dataclass(frozen=True)
 class Component:
     """An environment, method or metric under the label it has in a study."""
 
-    kind: str  # environments, methods, metrics
     index: int
     label: str
     spec: Spec
-    card: Mapping[str, Any]
+    card: Card  # with the facts for the spec's parameters
     question: Mapping[str, Any]  # where the study overrides the environment's question
     control: bool = False
     samples: int = 0
 
     @property
     def anchor(self) -> str:
-        return f"{self.kind}-{self.index}"
-
-    @cached_property
-    def declared(self) -> Mapping[str, Any]:
-        """The card's facts, given the component's parameters."""
-        return facts_with(self.card, dict(self.spec.params))
-
-    @property
-    def short_spec(self) -> str:
-        """The spec without the parameters that have their default value."""
-        return str(Spec(self.spec.name, tuple(pair for pair in self.spec.params if self.is_changed(*pair))))
+        return f"{self.card.kind}-{self.index}"
 
     @property
     def axes(self) -> tuple[str, str]:
         """Labels of the x and y axes of a metric's curve; ``{read}`` in a card stands for the readout."""
-        x_label, y_label = self.declared.get("axes", ("", ""))
+        x_label, y_label = self.card.fact("axes", ("", ""))
         return str(x_label), str(y_label).replace("{read}", self._readout_text) or self.label
 
     @property
@@ -65,7 +51,7 @@ class Component:
     def readout_question(self) -> Question | None:
         """The question that a metric puts to the model; fields are None where the environment decides. None for a
         metric without a readout, or one that counts correct answers."""
-        if self._fixed_readout == "accuracy" or all(param["name"] != "readout" for param in self.card["params"]):
+        if self._fixed_readout == "accuracy" or all(param.name != "readout" for param in self.card.params):
             return None
         values = {
             "readout": self._fixed_readout or self.spec.get("readout"),
@@ -76,13 +62,8 @@ class Component:
     @property
     def details(self) -> str:
         """The card's text, without its first line if that line is a paragraph by itself."""
-        first, _, rest = str(self.card["doc"]).strip().partition("\n")
+        first, _, rest = self.card.doc.strip().partition("\n")
         return rest if not rest.strip() or rest.startswith("\n") else f"{first}\n{rest}"
-
-    def is_changed(self, name: str, value: Any) -> bool:
-        """Whether a value differs from the parameter's default."""
-        defaults = {param["name"]: param["default"] for param in self.card["params"]}
-        return name not in defaults or _jsonable(value) != _jsonable(defaults[name])
 
     @property
     def question_text(self) -> str:
@@ -91,13 +72,13 @@ class Component:
     @property
     def higher_is_better(self) -> bool | None:
         """The direction that a metric declares, given its parameters; None if it declares none."""
-        direction = self.declared.get("higher_is_better")
+        direction = self.card.fact("higher_is_better")
         return None if direction is None else bool(direction)
 
     @property
     def ranks_methods(self) -> bool:
         """Whether better values mean a better method: the metric has a direction and does not judge models."""
-        return self.higher_is_better is not None and self.declared.get("about") != "models"
+        return self.higher_is_better is not None and self.card.fact("about") != "models"
 
     @property
     def arrow(self) -> str:
@@ -107,9 +88,9 @@ class Component:
     @property
     def facts(self) -> dict[str, str]:
         """The other facts of the card, as text."""
-        facts = {name: _text(value) for name, value in self.declared.items() if name not in _DESCRIBED}
-        if self.kind == "metrics" and self.arrow:
-            facts["better"] = "higher" if self.declared["higher_is_better"] else "lower"
+        facts = {name: _text(value) for name, value in self.card.facts if name not in _SHOWN_APART}
+        if self.card.kind == "metrics" and self.arrow:
+            facts["better"] = "higher" if self.higher_is_better else "lower"
         return facts
 
 
@@ -123,18 +104,18 @@ def by_label(run: Record, kind: str) -> dict[str, Component]:
     return {component.label: component for component in components(run, kind)}
 
 
-def inner_cards(run: Record) -> list[Mapping[str, Any]]:
+def inner_cards(run: Record) -> list[Card]:
     """Cards of components that are used only as parameters of others."""
     outer = {f"{kind}/{component.spec.name}" for kind in KINDS for component in components(run, kind)}
-    return [card for name, card in run.data["cards"].items() if name not in outer]
+    return [Card.from_json(card) for name, card in run.data["cards"].items() if name not in outer]
 
 
 def _component(run: Record, kind: str, index: int, entry: Entry) -> Component:
     cards = run.data["cards"]
     question = {name: value for name, value in vars(entry.question).items() if value is not None}
-    card = cards[f"{kind}/{entry.spec.name}"]
+    card = Card.from_json(cards[f"{kind}/{entry.spec.name}"]).with_params(entry.spec)
     control = kind == "methods" and _is_control(entry.spec, cards)
-    return Component(kind, index, entry.label, entry.spec, card, question, control, entry.samples)
+    return Component(index, entry.label, entry.spec, card, question, control, entry.samples)
 
 
 def _is_control(spec: Spec, cards: Mapping[str, Mapping[str, Any]]) -> bool:
@@ -142,13 +123,6 @@ def _is_control(spec: Spec, cards: Mapping[str, Mapping[str, Any]]) -> bool:
     names: list[str] = []
     walk(spec, lambda inner: names.append(inner.name))
     return any(cards.get(f"methods/{name}", {}).get("control", False) for name in names)
-
-
-def _jsonable(value: Any) -> Any:
-    """A parsed value as JSON stores it: tuples as lists, specs as text."""
-    if isinstance(value, Spec):
-        return str(value)
-    return [_jsonable(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _text(value: Any) -> str:

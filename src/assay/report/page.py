@@ -10,8 +10,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from assay.catalogue.cards import KINDS
 from assay.core.records import Record
-from assay.report.components import KINDS, components, inner_cards
+from assay.report.components import components, inner_cards
 from assay.report.cost import costs
 from assay.report.curves import curve_panels, frontier_panels
 from assay.report.gallery_page import gallery_panels

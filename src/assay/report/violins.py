@@ -70,7 +70,7 @@ def violin_panels(loaded: LoadedRun) -> tuple[Panel, ...]:
 
 def _charts(loaded: LoadedRun, board: Board, stroke_of: Mapping[str, Stroke]) -> Iterator[Violins]:
     metrics = by_label(loaded.run, "metrics")
-    for metric in (metric for metric in board.metrics if "truth" in metrics[metric].declared.get("needs", ())):
+    for metric in (metric for metric in board.metrics if "truth" in metrics[metric].card.fact("needs", ())):
         values = {line.method: sample_values(loaded, board.environment, line.method, metric) for line in board.lines}
         drawable = {method: row for method, row in values.items() if len(row)}
         if drawable:

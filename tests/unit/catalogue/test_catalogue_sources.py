@@ -101,11 +101,13 @@ def test_where_the_package_lies_does_not_matter(tree, tmp_path_factory, monkeypa
 
 USER = """
 from dataclasses import dataclass
-from assay.kit.direct import f
 
 @dataclass(frozen=True)
 class Mine:
     k: int = 1
+
+    def __call__(self, query):
+        from assay.kit.direct import f
 """
 
 
@@ -133,6 +135,15 @@ def test_an_identity_tells_the_revision_of_every_component_inside(modules):
     second = told(wrapped)
     assert first["revision"] == second["revision"]
     assert first["params"]["of"]["revision"] != second["params"]["of"]["revision"]
+
+
+@pytest.mark.parametrize(
+    "text", ["from assay.methods import Smoothed\n", "from assay.methods.smoothed import Smoothed\n"]
+)
+def test_a_class_is_followed_to_its_file_wherever_it_is_imported_from(tmp_path, text):
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    assert {"smoothed.py", "mine.py"} <= {file.name for file in sources.source_files(path)}
 
 
 PROJECT = {

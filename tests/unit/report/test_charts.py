@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.catalogue.cards import Card
 from assay.core.spec import Spec
 from assay.report.axes import Axis, distinct_ends, round_ends, round_ticks
 from assay.report.board import Cell
@@ -18,7 +19,7 @@ ends = st.tuples(*[st.floats(-1e6, 1e6, allow_nan=False)] * 2).map(sorted)
 
 
 def method(index: int, control: bool = False) -> Component:
-    return Component("methods", index, f"m{index}", Spec("m"), {}, {}, control)
+    return Component(index, f"m{index}", Spec("m"), Card("methods", "m", "m"), {}, control)
 
 
 def cell(value: float, low: float | None, high: float | None) -> Cell:

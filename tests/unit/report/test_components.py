@@ -25,5 +25,5 @@ from assay.report.components import Component
 )
 def test_a_curve_is_of_what_was_read_off_the_model(spec, drawn):
     resolved = resolve("metrics", Spec.parse(spec))
-    component = Component("metrics", 0, "label", resolved, card("metrics", resolved.name).to_json(), {})
+    component = Component(0, "label", resolved, card("metrics", resolved.name).with_params(resolved), {})
     assert component.axes[1] == drawn

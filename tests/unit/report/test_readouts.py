@@ -16,7 +16,7 @@ ASKED = {"readout": "probability", "temperature": 2.0, "baseline": "zero", "targ
 
 def readouts(metric: str, outputs: str = "logits", **question: Any) -> tuple[str, str]:
     spec = resolve("metrics", Spec.parse(metric))
-    metric_component = Component("metrics", 0, metric, spec, card("metrics", spec.name).to_json(), {})
+    metric_component = Component(0, metric, spec, card("metrics", spec.name).with_params(spec), {})
     trial = {"environment_question": ASKED, "question": {**ASKED, **question}, "outputs": outputs}
     return different_readouts(metric_component, trial)
 
@@ -56,5 +56,5 @@ def test_the_value_of_a_model_is_what_it_answers_with() -> None:
 
 def test_without_a_recorded_environment_question_no_readouts_are_named() -> None:
     spec = resolve("metrics", Spec.parse("insertion"))
-    metric_component = Component("metrics", 0, "insertion", spec, card("metrics", spec.name).to_json(), {})
+    metric_component = Component(0, "insertion", spec, card("metrics", spec.name).with_params(spec), {})
     assert different_readouts(metric_component, {"question": {**ASKED, "readout": "logit"}}) == ("", "")
