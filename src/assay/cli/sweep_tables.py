@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from assay.report.board import Cell, Result
+from assay.core.evidence import Score
+from assay.report.board import Result
 from assay.report.sweep import RunSweep, SweepTable, run_sweep
 from assay.report.text import number
 
@@ -37,7 +38,7 @@ def _table(sweep: RunSweep, table: SweepTable) -> Table:
     return drawn
 
 
-def _text(cell: Cell) -> str:
+def _text(cell: Score) -> str:
     return "–" if cell.value is None else number(cell.value)
 
 

@@ -12,13 +12,19 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.cli.sweep_tables import print_sweep, sweep_json
+from assay.core.evidence import Score
 from assay.report.agreements import AgreementTable
 from assay.report.board import Board, Line, Result, arrow
 from assay.report.controls import unbeaten_controls
-from assay.report.missing import grouped_by_reason, outcomes
+from assay.report.missing import grouped_by_reason
 from assay.report.text import Markup, percent, score_text
 from assay.stats.comparison import Comparison
+from assay.stats.units import deviation
 
+_FIELDS = (  # of a score in JSON
+    *("status", "value", "low", "high", "count", "defined", "rank", "reason", "key", "ceiling", "per_seed", "basis"),
+    *("explains", "reads"),
+)
 HEAD = 14  # characters of a heading that stay on one line
 RICH = Markup(
     value=lambda text: f"[not bold]{text}[/]",
@@ -168,7 +174,7 @@ def _width(text: str) -> int:
 
 
 def _print_trouble(result: Result, console: Console) -> None:
-    for group in grouped_by_reason(outcomes(result)):
+    for group in grouped_by_reason(result.scores()):
         style = "red" if group.status == "failed" else "dim"
         console.print(f"[{style}]{group.status}[/]: {escape(str(group))}", highlight=False)
 
@@ -189,7 +195,7 @@ def to_json(result: Result) -> dict[str, Any]:
                         "gap": line.remarks.gap,
                         "gap_mark": line.remarks.mark,
                         "notes": list(line.remarks.notes),
-                        "metrics": {metric: cell.__dict__ for metric, cell in line.cells.items()},
+                        "metrics": {metric: _score_json(score) for metric, score in line.cells.items()},
                     }
                     for line in board.lines
                 ],
@@ -203,6 +209,10 @@ def to_json(result: Result) -> dict[str, Any]:
         "skipped": len(result.skipped()),
         "mixed": result.mixed,
     }
+
+
+def _score_json(score: Score) -> dict[str, Any]:
+    return {**{name: getattr(score, name) for name in _FIELDS}, "deviation": deviation(score.per_seed)}
 
 
 def _comparison_json(comparison: Comparison) -> dict[str, Any]:

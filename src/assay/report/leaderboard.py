@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.core.evidence import Score
 from assay.report.axes import Axis
-from assay.report.board import Board, Cell, Line
+from assay.report.board import Board, Line
 from assay.report.charts import Bar, bar, scale, strokes
 from assay.report.components import Component, by_label
 from assay.report.controls import UnbeatenControl, unbeaten_controls
@@ -16,6 +17,7 @@ from assay.report.loaded_run import LoadedRun
 from assay.report.remarks import MethodRemarks
 from assay.stats.faithfulness import Verdict
 from assay.stats.ranks import rank_label
+from assay.stats.units import deviation
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,10 @@ class Column:
 class Entry:
     """One cell of a leaderboard."""
 
-    cell: Cell
+    cell: Score
     bar: Bar | None
     best: bool
+    deviation: float | None  # standard deviation over seeds; None for fewer than two
     rank_label: str = ""  # "1", or "1 =" where several share it; empty without a rank
     letters: str = ""  # two methods that are not separated have one in common
 
@@ -108,7 +111,7 @@ def _entry(board: Board, line: Line, column: Column) -> Entry:
     metric = column.metric.label
     cell, letters = line.cells[metric], board.letters(metric).get(line.method, "")
     label = "" if cell.rank is None else rank_label(cell.rank, column.ranks)
-    return Entry(cell, bar(cell, column.axis), board.is_best(metric, cell), label, letters)
+    return Entry(cell, bar(cell, column.axis), board.is_best(metric, cell), deviation(cell.per_seed), label, letters)
 
 
 def tests(loaded: LoadedRun) -> tuple[Test, ...]:

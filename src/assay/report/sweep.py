@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from assay.report.board import Cell, Result
+from assay.core.evidence import Score
+from assay.report.board import Result
 from assay.study.sweep import value_text
 
 Key = tuple[str, str, str]  # labels of environment, method and metric
 _KINDS = ("environments", "methods", "metrics")
-_ABSENT = Cell("skipped", reason="the study does not ask for it")
+_ABSENT = Score(None, status="skipped", reason="the study does not ask for it")
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class SweepLine:
 
     label: str
     method: str  # label of the method, or of the varied one: sets the colour
-    cells: tuple[Cell, ...]
+    cells: tuple[Score, ...]
     level: bool = False  # not varied
 
 
@@ -65,7 +66,7 @@ class RunSweep:
 def run_sweep(result: Result) -> RunSweep:
     """The sweep of a run whose study has one."""
     sweep = result.study["sweep"]
-    cells = {(board.environment, line.method, metric): cell for board, line, metric, cell in result.cells()}
+    cells = {(score.environment, score.method, score.metric): score for score in result.scores()}
     tables = tuple(table for table in _tables(result.study, sweep, cells) if table.lines)
     return RunSweep(sweep["of"], sweep["parameter"], sweep["label"], tuple(sweep["values"]), tables)
 
@@ -85,7 +86,7 @@ def _at(values: Sequence[str]) -> str:
     return f" at {', '.join(values)}"
 
 
-def _tables(study: Mapping[str, Any], sweep: Mapping[str, Any], cells: Mapping[Key, Cell]) -> Iterator[SweepTable]:
+def _tables(study: Mapping[str, Any], sweep: Mapping[str, Any], cells: Mapping[Key, Score]) -> Iterator[SweepTable]:
     """Each label stands with its copies, value by value; one of another kind with itself."""
     copies = {
         kind: {entry["label"]: [entry["label"]] * len(sweep["values"]) for entry in study[kind]} for kind in _KINDS

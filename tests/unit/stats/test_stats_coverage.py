@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.core.evidence import Score
 from assay.stats.coverage import POPULATIONS, SEEDS, main, measure_coverage, table
-from assay.stats.intervals import Interval, interval
+from assay.stats.intervals import interval
 
 FEW = 300
 ERROR = (0.95 * 0.05 / FEW) ** 0.5  # 0.013
@@ -24,7 +25,8 @@ def resampled(per_seed, reduce, draws_model, bounds, resamples):
     seeds, samples = values.shape
     picked = random.integers(seeds, size=(resamples, seeds, 1))
     draws = values[picked, random.integers(samples, size=(resamples, seeds, samples))].mean(axis=(1, 2))
-    return Interval(values.mean(), *np.quantile(draws, [0.025, 0.975]), (), 0, 0, "seeds")
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return Score(values.mean(), low=low, high=high, basis="seeds")
 
 
 def over_samples(per_seed, reduce, draws_model, bounds, resamples):
