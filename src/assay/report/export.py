@@ -25,7 +25,7 @@ from assay.report.board import Result, result
 from assay.report.columns import AGREEMENT, CURVES, LONG, PAIRS, SCORES
 from assay.report.components import by_label
 from assay.report.loaded_run import LoadedRun, Series, load_run
-from assay.report.markdown_tex import markdown, tex
+from assay.report.result_tables import markdown, tex
 from assay.report.sweep import swept
 from assay.stats.units import deviation
 from assay.store.files import write_atomically

@@ -13,7 +13,7 @@ import pytest
 from assay.core.errors import AssayError
 from assay.report.board import result
 from assay.report.export import CURVES, LONG, PAIRS, SCORES, curves, samples, scores, write
-from assay.report.markdown_tex import escape_markdown, escape_tex
+from assay.report.table import escape_markdown, escape_tex
 from assay.report.text import interval_text
 from assay.store.store import Store
 from unit.report import made
