@@ -25,7 +25,9 @@ from assay.environments.own import Own
 from assay.execute.inline import MemoryEngine
 from assay.report.missing import grouped_by_reason
 from assay.report.remarks import MethodRemarks, method_remarks
-from assay.report.text import interval_notes, percent, score_text
+from assay.report.result_tables import gap_cell
+from assay.report.table import Cell, Row, Table, plain_lines
+from assay.report.text import interval_notes, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,31 +68,25 @@ class Evaluation:
         return score_samples(self.cells)
 
     def __repr__(self) -> str:
-        metrics = list(dict.fromkeys(cell.metric for cell in self.cells))
-        methods = list(dict.fromkeys(cell.method for cell in self.cells))
-        gaps = {method: self._gap(method) for method in methods}
-        gap_column = ["gap"] if any(gaps.values()) else []
-        rows = [["", *gap_column, *metrics]]
-        for method in methods:
-            rows.append(
-                [method, *[gaps[method] for _ in gap_column], *(score_text(self[method, metric]) for metric in metrics)]
-            )
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        unsuccessful = grouped_by_reason(self.cells)
         return "\n".join(
             [
-                *lines,
+                *plain_lines(self._table()),
                 *self._remark_lines(),
                 *interval_notes((cell.metric, cell) for cell in self.cells),
-                *(f"{group.status}: {group}" for group in unsuccessful),
+                *(f"{group.status}: {group}" for group in grouped_by_reason(self.cells)),
             ]
         )
 
-    def _gap(self, method: str) -> str:
-        """The completeness gap of a method, as text; with "!" where it is too large."""
-        remarks = self.remarks.get(method, MethodRemarks())
-        return "" if remarks.gap is None else f"{'!' if remarks.mark else ''}{percent(remarks.gap)}"
+    def _table(self) -> Table:
+        metrics = tuple(dict.fromkeys(cell.metric for cell in self.cells))
+        methods = tuple(dict.fromkeys(cell.method for cell in self.cells))
+        gaps = {method: gap_cell(self.remarks.get(method, MethodRemarks())) for method in methods}
+        gap_head = ("gap",) if any(gap.content for gap in gaps.values()) else ()
+        rows: tuple[Row, ...] = tuple(
+            (method, *(gaps[method] for _ in gap_head), *(Cell(self[method, metric]) for metric in metrics))
+            for method in methods
+        )
+        return Table(("", *gap_head, *metrics), rows)
 
     def _remark_lines(self) -> Iterator[str]:
         for method, remarks in self.remarks.items():

@@ -39,15 +39,15 @@ def bench(
 
 def _print(results: list[dict[str, Any]], repeats: int) -> None:
     from rich.console import Console
-    from rich.table import Table
+
+    from assay.report.table import Table
+    from assay.report.terminal import print_table
 
     console = Console()
     console.print(f"One thread, CPU time, median of {repeats} alternating runs; /s: explanations per second.\n")
     for problem in dict.fromkeys((row["task"], row["problem"]) for row in results):
         rows = [row for row in results if (row["task"], row["problem"]) == problem]
-        table = Table(box=None, show_header=False, padding=(0, 2))
-        for row in rows:
-            table.add_row(row["who"], row["figure"], row["ratio"])
+        figures = tuple((row["who"], row["figure"], row["ratio"]) for row in rows)
         console.print(f"[bold]{problem[0]}[/bold]: {problem[1]}")
-        console.print(table)
-        console.print(f"  {rows[0]['note']}\n", highlight=False)
+        print_table(Table(("", "", ""), figures, notes=(rows[0]["note"],), text=3), console)
+        console.print()

@@ -43,13 +43,15 @@ def _items(kind: str) -> list[dict[str, Any]]:
 
 def _print(listing: dict[str, list[dict[str, Any]]]) -> None:
     from rich.console import Console
-    from rich.table import Table
+
+    from assay.report.table import Cell, Table
+    from assay.report.terminal import print_table
 
     console = Console()
     for kind, items in listing.items():
-        table = Table(title=kind, title_justify="left", box=None, show_header=False, padding=(0, 2))
-        for item in items:
-            alias = item.get("alias_of")
-            table.add_row(f"[bold]{item['name']}[/bold]", f"alias of {alias}" if alias else item["summary"])
-        console.print(table)
+        rows = tuple(
+            (Cell(item["name"], "best"), f"alias of {item['alias_of']}" if "alias_of" in item else item["summary"])
+            for item in items
+        )
+        print_table(Table(("", ""), rows, kind, text=2), console)
         console.print()

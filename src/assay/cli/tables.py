@@ -14,7 +14,7 @@ from assay.report.controls import unbeaten_controls
 from assay.report.missing import grouped_by_reason
 from assay.report.result_tables import agreement_table, board_table, sweep_table
 from assay.report.sweep import run_sweep
-from assay.report.table import Table, rich_tables
+from assay.report.terminal import print_table
 from assay.report.text import percent
 from assay.stats.comparison import Comparison
 from assay.stats.units import deviation
@@ -30,14 +30,11 @@ def print_result(result: Result, console: Console | None = None) -> None:
     console = console or _console()
     for board in result.boards:
         if board.metrics:
-            table = board_table(result, board)
-            for part in rich_tables(table, console.width):
-                console.print(part)
+            print_table(board_table(result, board), console)
             _print_remarks(board, console)
             for metric, value in board.ceilings().items():
                 ceiling_note = f"the truth has ties, so a map without ties reaches at most {value:.3f}"
                 console.print(f" [dim]{escape(metric)}: {ceiling_note}[/dim]", highlight=False)
-            _print_notes(table, console)
             for unbeaten in unbeaten_controls(result.run, board):
                 console.print(f" [yellow]{escape(str(unbeaten))}[/yellow]", highlight=False)
         else:
@@ -46,7 +43,8 @@ def print_result(result: Result, console: Console | None = None) -> None:
     if result.has_sweep:
         sweep = run_sweep(result)
         for swept in sweep.tables:
-            _print_table(sweep_table(sweep, swept, intervals=False), console)
+            print_table(sweep_table(sweep, swept, intervals=False), console)
+            console.print()
     for (metric, gamma), verdicts in result.verdicts.items():
         console.print(f"[bold]Faithfulness test[/bold] on {escape(metric)} at gamma = {gamma:g}")
         for verdict in verdicts:
@@ -55,7 +53,8 @@ def print_result(result: Result, console: Console | None = None) -> None:
             console.print("  [dim]Where no interval over three draws or more is given, the value alone decides.[/dim]")
         console.print()
     for agreement in result.agreements:
-        _print_table(agreement_table(agreement), console)
+        print_table(agreement_table(agreement), console)
+        console.print()
     if result.mixed:
         console.print(f"[yellow]{escape(result.mixed)}[/yellow]", highlight=False)
     if result.failed() or result.skipped():
@@ -70,19 +69,6 @@ def _print_remarks(board: Board, console: Console) -> None:
         if gap or remarks.notes:
             text = "; ".join([*gap, *map(escape, remarks.notes)])
             console.print(f" {escape(line.method)}: {text}", highlight=False)
-
-
-def _print_table(table: Table, console: Console) -> None:
-    """The table with its notes."""
-    for part in rich_tables(table, console.width):
-        console.print(part)
-    _print_notes(table, console)
-    console.print()
-
-
-def _print_notes(table: Table, console: Console) -> None:
-    for note in table.notes:
-        console.print(f" [dim]{escape(note)}[/dim]", highlight=False)
 
 
 def _console() -> Console:

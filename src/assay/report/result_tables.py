@@ -8,6 +8,7 @@ from dataclasses import replace
 from assay.report.agreements import AgreementTable
 from assay.report.board import Board, Line, Result, arrow
 from assay.report.components import by_label
+from assay.report.remarks import MethodRemarks
 from assay.report.sweep import RunSweep, SweepLine, SweepTable, run_sweep
 from assay.report.table import Cell, Row, Table, escape_markdown, one_line
 from assay.report.table import markdown as table_markdown
@@ -55,7 +56,7 @@ def board_table(result: Result, board: Board) -> Table:
     rows: tuple[Row, ...] = tuple(
         (
             Cell(line.method, "control" if methods[line.method].control else ""),
-            *(gap_cell(line) for _ in gap_head),
+            *(gap_cell(line.remarks) for _ in gap_head),
             *(_score_cell(board, line, metric) for metric in board.metrics),
             "" if line.mean_rank is None else f"{line.mean_rank:.1f}",
         )
@@ -70,8 +71,7 @@ def _score_cell(board: Board, line: Line, metric: str) -> Cell:
     return Cell(score, "best" if board.is_best(metric, score) else "", board.letters(metric).get(line.method, ""))
 
 
-def gap_cell(line: Line) -> Cell:
-    remarks = line.remarks
+def gap_cell(remarks: MethodRemarks) -> Cell:
     return Cell("" if remarks.gap is None else percent(remarks.gap), "large" if remarks.mark else "")
 
 
