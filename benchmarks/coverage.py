@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.core.evidence import Evidence, Reduce, Score, mean_score
-from assay.stats.intervals import Interval, interval
+from assay.stats.intervals import interval
 from benchmarks.tables import Row, show
 
 SAMPLES = 16  # in each seed
@@ -29,7 +29,7 @@ CEILING = 0.98  # expected share of hits, near the ceiling of 1
 TENTH = 0.1  # share of samples below the ceiling, uniform between 0 and 1
 
 Numbers = npt.NDArray[np.float64]
-Rule = Callable[..., Interval | None]
+Rule = Callable[..., Score | None]
 
 
 @dataclass(frozen=True, eq=False)

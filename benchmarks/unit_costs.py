@@ -24,7 +24,7 @@ from assay.execute.grid import grid
 from assay.execute.plan import plan
 from assay.execute.queue import Queue
 from assay.execute.run import run
-from assay.report.export import frame, write
+from assay.report.export import samples, write
 from assay.store.log import encode
 from assay.store.store import Store
 from assay.study.file import read
@@ -133,7 +133,7 @@ def exporting(folder: Path) -> Iterator[Row]:
         run(read(table, "export"), root)
         store = Store.open(root)
         taken = seconds(partial(write, store, folder / "table.parquet"))
-        table_bytes = frame(store).memory_usage(deep=True).sum()
+        table_bytes = samples(store).memory_usage(deep=True).sum()
         yield cost(f"export to parquet, blocks of {block}", rows / taken, "rows/s")
         yield cost(f"memory of the long table, blocks of {block}", table_bytes / rows, "bytes/row")
         yield cost(f"parquet file, blocks of {block}", (folder / "table.parquet").stat().st_size / rows, "bytes/row")

@@ -14,5 +14,5 @@ methods = ["input_x_gradient", "deep_shap", "random_map"]
 metrics = ["f1", "precision"]
 """)
 run = assay.run(folder / "study.toml", store=folder / "store")
-print(run.frame().groupby(["environment", "method", "metric"])["value"].mean().unstack().round(3))
+print(run.samples().groupby(["environment", "method", "metric"])["value"].mean().unstack().round(3))
 print("report:", run.report())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
@@ -22,7 +22,8 @@ from assay.attributed import Attributed
 from assay.catalogue.build import component_and_name, describe, method_and_name
 from assay.catalogue.registry import card, resolve
 from assay.core.errors import SpecError
-from assay.core.floors import Check, Rule
+from assay.core.evidence import read_score
+from assay.core.floors import Rule
 from assay.core.machine import Machine, Resources
 from assay.core.protocols import Environment, Method
 from assay.core.question import Question
@@ -143,11 +144,17 @@ class Run:
     store: Path
     result: Result
 
-    def frame(self) -> pd.DataFrame:
-        """One row per environment, method, metric, seed and sample."""
-        from assay.report.export import frame
+    def scores(self) -> pd.DataFrame:
+        """One row per environment, method and metric."""
+        from assay.report.export import scores
 
-        return frame(Store.open(self.store, create=False), self.result.run)
+        return scores(Store.open(self.store, create=False), self.result.run)
+
+    def samples(self) -> pd.DataFrame:
+        """One row per environment, method, metric, seed and sample."""
+        from assay.report.export import samples
+
+        return samples(Store.open(self.store, create=False), self.result.run)
 
     def report(self, output: Path | None = None) -> Path:
         """Write the static report; returns the path of its page."""
@@ -326,18 +333,10 @@ def assert_faithful(
     scores = {check: make_score(metric_by_check[check], trials, n) for check in checks}
     memory.realise(scores.values())
     environment_name = environment if isinstance(environment, str) else describe(environment).name
-    measured = (_measured(environment_name, check, memory[score].data, rule) for check, score in scores.items())
-    verdict = Verdict(
-        str(method), gamma, tuple(filter(None, measured)), positive_only and checks != tuple(metric_by_check)
-    )
+    found = {check: read_score(memory[score], {"environment": environment_name}) for check, score in scores.items()}
+    measured = tuple(Measured(check, score, rule) for check, score in found.items() if score.value is not None)
+    verdict = Verdict(str(method), gamma, measured, positive_only and checks != tuple(metric_by_check))
     if not verdict.measured:
         raise AssertionError(f"{metric} is undefined on all {n} samples")
     if verdict.fails(strict):
         raise AssertionError(str(verdict))
-
-
-def _measured(environment: str, check: Check, score: Mapping[str, Any], rule: Rule) -> Measured | None:
-    if score["value"] is None:
-        return None
-    per_seed = tuple(score["per_seed"])
-    return Measured(environment, check, score["value"], score["low"], score["high"], score["basis"], per_seed, rule)

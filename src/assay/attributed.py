@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from assay.artifacts.component import Component
-from assay.artifacts.evidence import make_evidence
 from assay.artifacts.model import Place
+from assay.artifacts.score import make_score
 from assay.artifacts.trial import TrialArtifact
 from assay.catalogue.build import component_and_name
-from assay.core.evidence import Evidence, Reduce, Score, mean_score
+from assay.core.evidence import Score
 from assay.core.protocols import Metric
 from assay.core.question import Question
 from assay.core.setting import Samples, Setting
@@ -28,29 +26,6 @@ from assay.report.text import percent
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-Array = npt.NDArray[np.generic]
-
-
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """A metric's result: per sample, over all samples, and the curve where the metric has one."""
-
-    metric: str
-    score: Score
-    per_sample: Array | None  # None for metrics of a whole set
-    defined: npt.NDArray[np.bool_]
-    curve: Array | None
-    evidence: Evidence  # per sample, with all rows of the metric
-    reduce: Reduce  # turns evidence into a score
-
-    @property
-    def value(self) -> float | None:
-        return self.score.value
-
-    def __repr__(self) -> str:
-        value = "undefined" if self.value is None else f"{self.value:.4f}"
-        return f"{self.metric}: {value} ({self.score.defined} of {self.score.count} samples)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,16 +77,12 @@ class Attributed:
         """One number per feature."""
         return per_feature(self.attribution, self.setting.features)
 
-    def score(self, metric: str | Metric, **params: Value) -> Scored:
+    def score(self, metric: str | Metric, **params: Value) -> Score:
         """Judge it: ``score("f1", sign="positive")``, ``score("insertion")``, ``score(my_metric)``."""
         instance, name = component_and_name("metrics", metric, params)
-        component = Component("metrics", instance=instance)
-        blocks = [make_evidence(trial, component) for trial in self.trials]
-        self.memory.realise(blocks)
-        evidence = self.memory.evidence(blocks)
-        reduce = getattr(instance, "reduce", mean_score)
-        score = reduce(evidence)
-        return Scored(name, score, evidence.rows.get("value"), evidence.defined, score.curve, evidence, reduce)
+        artifact = make_score(Component("metrics", instance=instance), [self.trials], self.trials[-1].block.stop)
+        self.memory.realise([artifact])
+        return self.memory.score(artifact, method=self.method, metric=name)
 
     def _tensor(self, trial: TrialArtifact, name: str) -> Tensor:
         return torch.from_numpy(self.memory.arrays(trial)[name])

@@ -9,71 +9,46 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from assay.artifacts.artifact import default_block_size, split_blocks
 from assay.artifacts.component import Component
 from assay.artifacts.model import make_place
-from assay.artifacts.score import ScoreArtifact, make_score
+from assay.artifacts.score import make_score
 from assay.artifacts.trial import TrialArtifact, make_trials
-from assay.core.evidence import Evidence
+from assay.core.evidence import Score
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.setting import Samples, Setting
 from assay.environments.own import Own
 from assay.execute.inline import MemoryEngine
-from assay.report.missing import Outcome, grouped_by_reason
+from assay.report.missing import grouped_by_reason
 from assay.report.remarks import MethodRemarks, method_remarks
-from assay.report.text import interval_notes, percent, score_text
+from assay.report.result_tables import gap_cell
+from assay.report.table import Cell, Row, Table, plain_lines
+from assay.report.text import interval_notes, percent
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Array = npt.NDArray[np.generic]
-
-
-@dataclass(frozen=True, eq=False)
-class EvaluationCell:
-    """One metric's answer about one method."""
-
-    method: str
-    metric: str
-    status: str  # ok, skipped or failed
-    value: float | None = None  # None: defined on no sample
-    low: float | None = None  # end of the 95 % interval over the samples; None: no interval
-    high: float | None = None
-    count: int = 0  # samples
-    defined: int = 0  # samples on which the value is defined
-    reason: str = ""  # for skipped and failed
-    traceback: str = ""  # for failed
-    evidence: Evidence | None = None  # per sample: rows "value", "defined", and others of the metric
-    curve: Array | None = None
-    basis: str = ""  # what the interval is over: samples; "equal": all have the same value, so there is no interval
-    per_seed: tuple[float | None, ...] = ()  # only the value: there is one model and one draw of samples
-
-    def __str__(self) -> str:
-        return score_text(self)
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """The results of all cells: every method by every metric."""
 
-    cells: tuple[EvaluationCell, ...]
+    cells: tuple[Score, ...]
     attributions: Mapping[str, Tensor] = field(default_factory=dict)  # by method, raw
     remarks: Mapping[str, MethodRemarks] = field(default_factory=dict)  # by method: completeness gap and notes
 
-    def __getitem__(self, names: tuple[str, str]) -> EvaluationCell:
+    def __getitem__(self, names: tuple[str, str]) -> Score:
         """``evaluation["integrated_gradients", "deletion"]``."""
         for cell in self.cells:
             if (cell.method, cell.metric) == names:
                 return cell
-        raise KeyError(f"{names}: nothing was evaluated under these names. frame() lists what was.")
+        raise KeyError(f"{names}: nothing was evaluated under these names. scores() lists what was.")
 
-    def frame(self) -> pd.DataFrame:
+    def scores(self) -> pd.DataFrame:
         """One row per method and metric."""
         import pandas as pd
 
@@ -86,34 +61,32 @@ class Evaluation:
             ]
         )
 
+    def samples(self) -> pd.DataFrame:
+        """One row per method, metric and sample; one row with the reason where a score was skipped or failed."""
+        from assay.report.export import score_samples
+
+        return score_samples(self.cells)
+
     def __repr__(self) -> str:
-        metrics = list(dict.fromkeys(cell.metric for cell in self.cells))
-        methods = list(dict.fromkeys(cell.method for cell in self.cells))
-        gaps = {method: self._gap(method) for method in methods}
-        gap_column = ["gap"] if any(gaps.values()) else []
-        rows = [["", *gap_column, *metrics]]
-        for method in methods:
-            rows.append(
-                [method, *[gaps[method] for _ in gap_column], *(str(self[method, metric]) for metric in metrics)]
-            )
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        unsuccessful = grouped_by_reason(
-            Outcome(cell.status, cell.reason, "", cell.method, cell.metric) for cell in self.cells
-        )
         return "\n".join(
             [
-                *lines,
+                *plain_lines(self._table()),
                 *self._remark_lines(),
                 *interval_notes((cell.metric, cell) for cell in self.cells),
-                *(f"{group.status}: {group}" for group in unsuccessful),
+                *(f"{group.status}: {group}" for group in grouped_by_reason(self.cells)),
             ]
         )
 
-    def _gap(self, method: str) -> str:
-        """The completeness gap of a method, as text; with "!" where it is too large."""
-        remarks = self.remarks.get(method, MethodRemarks())
-        return "" if remarks.gap is None else f"{'!' if remarks.mark else ''}{percent(remarks.gap)}"
+    def _table(self) -> Table:
+        metrics = tuple(dict.fromkeys(cell.metric for cell in self.cells))
+        methods = tuple(dict.fromkeys(cell.method for cell in self.cells))
+        gaps = {method: gap_cell(self.remarks.get(method, MethodRemarks())) for method in methods}
+        gap_head = ("gap",) if any(gap.content for gap in gaps.values()) else ()
+        rows: tuple[Row, ...] = tuple(
+            (method, *(gaps[method] for _ in gap_head), *(Cell(self[method, metric]) for metric in metrics))
+            for method in methods
+        )
+        return Table(("", *gap_head, *metrics), rows)
 
     def _remark_lines(self) -> Iterator[str]:
         for method, remarks in self.remarks.items():
@@ -167,24 +140,13 @@ def evaluate(
         if all(memory[trial].status == "ok" for trial in method_trials)
     }
     return Evaluation(
-        tuple(_evaluation_cell(*names, score, memory) for names, score in scores.items()),
+        tuple(memory.score(score, method=method, metric=metric) for (method, metric), score in scores.items()),
         {name: _attribution(method_trials, memory) for name, method_trials in complete.items()},
         {
             name: method_remarks([memory[trial].data for trial in method_trials])
             for name, method_trials in complete.items()
         },
     )
-
-
-def _evaluation_cell(method: str, metric: str, score: ScoreArtifact, memory: MemoryEngine) -> EvaluationCell:
-    record = memory[score]
-    if record.status != "ok":
-        return EvaluationCell(method, metric, record.status, reason=record.reason, traceback=record.traceback)
-    evidence = memory.evidence(score.evidence[0])
-    data = {**record.data, "per_seed": tuple(record.data["per_seed"])}
-    for name in ("ceiling", "memory_halved", "unit"):
-        data.pop(name, None)
-    return EvaluationCell(method, metric, "ok", **data, evidence=evidence, curve=memory.arrays(score).get("curve"))
 
 
 def _attribution(trials: Sequence[TrialArtifact], memory: MemoryEngine) -> Tensor:

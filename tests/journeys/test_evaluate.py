@@ -41,7 +41,7 @@ def test_a_linear_model_s_exact_attribution_correlates_perfectly():
     assert f"{random.value:.3f} [{random.low:.3f}, {random.high:.3f}]" in repr(found)
     assert repr(found).count("95 % intervals over samples") == 1
     assert repr(found).count("no interval: equal on all samples") == 1
-    assert list(found.frame()["basis"]) == ["equal", "samples"]
+    assert list(found.scores()["basis"]) == ["equal", "samples"]
     assert random.count == 12
     assert "1.000" in repr(found)
 
@@ -53,7 +53,7 @@ def test_images_targets_and_curves():
     np.testing.assert_allclose(found.attributions["input_x_gradient"][:, 0].numpy(), 0)  # class 1 reads channel 1 only
     assert cell.curve[-1] == pytest.approx(0)
     assert cell.curve[0] == pytest.approx(float(x[:, 1].sum() / 5), rel=1e-5)
-    assert list(found.frame()["status"]) == ["ok"]
+    assert list(found.scores()["status"]) == ["ok"]
 
 
 def test_the_model_stays_as_it_was_and_may_be_in_training_mode():
@@ -79,6 +79,9 @@ def test_what_does_not_apply_is_skipped_and_what_breaks_fails_alone():
     ]
     with_rows = assay.evaluate(yours.linear(), rows(), 0, ["agop"], ["deletion"], reference=rows(40, 1))
     assert with_rows.cells[0].status == "ok"
+    samples = found.samples().set_index(["method", "metric"])
+    assert list(samples.loc[("gradient", "deletion")].value) == list(found["gradient", "deletion"].per_sample)
+    assert list(samples.loc[[("agop", "f1")]].status) == ["skipped"]
 
 
 def test_a_metric_may_be_somebody_else_s():

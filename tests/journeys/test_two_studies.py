@@ -59,7 +59,8 @@ def test_a_run_prints_its_own_table_and_ends_with_its_own_exit_code(store, capsy
 def test_a_run_in_a_notebook_has_its_own_result(store, tmp_path):
     run = assay.run(study("b"), store)
     assert run.result.study.name == "b"
-    assert set(run.frame()["study"]) == {"b"}
+    assert set(run.samples()["study"]) == set(run.scores()["study"]) == {"b"}
+    assert len(run.scores()) == len(list(run.result.scores()))
     assert "title of b" in run.report(tmp_path / "page").read_text(encoding="utf-8")
 
 

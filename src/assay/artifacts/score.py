@@ -6,9 +6,9 @@ Blocks are merged and seeds are kept apart. Where evidence is missing, there is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from assay.artifacts.component import Component
 from assay.artifacts.evidence import EvidenceArtifact, make_evidence
 from assay.artifacts.outcome import Blocked
 from assay.artifacts.trial import TrialArtifact
-from assay.core.evidence import Evidence, Reduce, mean_score, merge
+from assay.core.evidence import Array, Evidence, Reduce, Score, mean_score, merge
 from assay.core.facts import draws_model, fact, identities, promised_range
 from assay.core.protocols import Preparing
 from assay.core.records import Kind
-from assay.stats.intervals import RESAMPLES, RULE, Interval, interval, mean_axis, mean_curve
+from assay.stats.intervals import RESAMPLES, RULE, interval, mean_axis, mean_curve
 from assay.stats.units import score_units
 
 if TYPE_CHECKING:
@@ -71,11 +71,12 @@ class ScoreArtifact:
         estimate = interval(
             per_seed, reduce, new_model_per_seed, promised_range(metric), sample_identities, yes_or_no=yes_or_no
         )
-        computed = computed_score(per_seed, reduce, estimate)
+        score = with_curve(estimate or _undefined(per_seed), per_seed, reduce)
         if estimate is None:
-            return computed
+            return Computed(_curve_arrays(score) if score.defined else {}, score.data)
         units = score_units(per_seed, estimate.per_seed, reduce, new_model_per_seed, sample_identities)
-        return Computed({**computed.arrays, **units.arrays}, {**computed.data, "unit": units.unit})
+        score = replace(score, ceiling=_ceiling(per_seed), unit=units.unit)
+        return Computed({**_curve_arrays(score), **units.arrays}, score.data)
 
 
 def make_score(metric: Component, trials: Sequence[Sequence[TrialArtifact]], samples: int) -> ScoreArtifact:
@@ -90,32 +91,23 @@ def seed_evidence(desk: Desk, blocks: Sequence[EvidenceArtifact]) -> Evidence:
     return merge([Evidence.from_arrays(desk.load(block)) for block in blocks])
 
 
-def computed_score(per_seed: Sequence[Evidence], reduce: Reduce, estimate: Interval | None) -> Computed:
-    """What is stored of a score: its mean curve, if it has one, and its value with the interval."""
+def with_curve(score: Score, per_seed: Sequence[Evidence], reduce: Reduce) -> Score:
+    """The score with the mean of its seeds' curves, if the metric has curves."""
     scores = [reduce(evidence) for evidence in per_seed]
     curve_and_mask = mean_curve(scores)
-    arrays: dict[str, Any] = {}
-    if curve_and_mask is not None:
-        arrays = {
-            "curve": curve_and_mask[0],
-            "curve_defined": curve_and_mask[1],
-            "axis": mean_axis(scores, per_seed[0].axis["curve"]),
-        }
-    if estimate is None:
-        count, defined = sum(map(len, per_seed)), sum(int(evidence.defined.sum()) for evidence in per_seed)
-        undefined: dict[str, Any] = {"value": None, "low": None, "high": None, "per_seed": [], "basis": ""}
-        return Computed(arrays if defined else {}, {**undefined, "count": count, "defined": defined})
-    data = {
-        "value": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
-        "per_seed": list(estimate.per_seed),
-        "basis": estimate.basis,
-        "count": estimate.count,
-        "defined": estimate.defined,
-        "ceiling": _ceiling(per_seed),
-    }
-    return Computed(arrays, data)
+    if curve_and_mask is None:
+        return score
+    curve, defined = curve_and_mask
+    return replace(score, curve=curve, curve_defined=defined, at=mean_axis(scores, per_seed[0].axis["curve"]))
+
+
+def _curve_arrays(score: Score) -> dict[str, Array]:
+    arrays = {"curve": score.curve, "curve_defined": score.curve_defined, "axis": score.at}
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+def _undefined(per_seed: Sequence[Evidence]) -> Score:
+    return Score(None, sum(map(len, per_seed)), sum(int(evidence.defined.sum()) for evidence in per_seed))
 
 
 def _ceiling(per_seed: Sequence[Evidence]) -> float | None:

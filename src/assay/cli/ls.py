@@ -52,12 +52,12 @@ def _summaries(kind: str) -> dict[str, str]:
 
 def _print(listing: dict[str, dict[str, str]]) -> None:
     from rich.console import Console
-    from rich.table import Table
+
+    from assay.report.table import Cell, Table
+    from assay.report.terminal import print_table
 
     console = Console()
     for kind, summaries in listing.items():
-        table = Table(title=kind, title_justify="left", box=None, show_header=False, padding=(0, 2))
-        for name, summary in summaries.items():
-            table.add_row(f"[bold]{name}[/bold]", summary)
-        console.print(table)
+        rows = tuple((Cell(name, "best"), summary) for name, summary in summaries.items())
+        print_table(Table(("", ""), rows, kind, text=2), console)
         console.print()

@@ -71,7 +71,7 @@ def execute(study: Study, root: Path, resources: Resources, as_json: bool) -> tu
         for test in study.faithfulness
         for verdict in run_result.verdicts[test.metric, test.gamma]
     )
-    statuses = {cell.status for *_, cell in run_result.cells()}
+    statuses = {cell.status for cell in run_result.scores()}
     nothing_scored = bool(statuses) and "ok" not in statuses
     if nothing_scored and not as_json:
         typer.echo("Nothing could be scored: the reasons are above.")

@@ -79,7 +79,9 @@ def _audit(spec: Spec, seed: int) -> dict[str, Any] | None:
 def _print(component_card: Card, spec: Spec, network: dict[str, Any] | None) -> None:
     from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
+
+    from assay.report.table import Table
+    from assay.report.terminal import print_table
 
     console = Console()
     name, target = escape(component_card.name), escape(component_card.target)
@@ -88,15 +90,21 @@ def _print(component_card: Card, spec: Spec, network: dict[str, Any] | None) -> 
     for name, text in _facts(component_card):
         console.print(f"[dim]{name.replace('_', ' ')}:[/dim] {escape(text)}", highlight=False)
     if component_card.params:
-        table = Table("parameter", "value", "type", "", title="parameters", title_justify="left", box=None)
-        for param in component_card.params:
-            setting = spec.get(param.name, param.default)
-            value = "(needed)" if setting == REQUIRED else str(setting)
-            table.add_row(*map(escape, (param.name, value, param.annotation, param.note)))
+        values = {param.name: spec.get(param.name, param.default) for param in component_card.params}
+        rows = tuple(
+            (param.name, "(needed)" if value == REQUIRED else str(value), param.annotation, param.note)
+            for param, value in zip(component_card.params, values.values(), strict=True)
+        )
         console.print()
-        console.print(table)
+        print_table(Table(("parameter", "value", "type", ""), rows, "parameters", text=4), console)
     if network:
-        _print_layers(console, network)
+        layers = tuple(
+            (row["name"], row["kind"], "x".join(map(str, row["output"])), f"{row['parameters']:,}")
+            for row in network["rows"]
+        )
+        console.print()
+        print_table(Table(("module", "kind", "output", "parameters"), layers, "network", text=4), console)
+        console.print(f"\n[bold]{network['layers']} layers, {network['parameters']:,} parameters[/bold]")
 
 
 def _facts(component_card: Card) -> Iterator[tuple[str, str]]:
@@ -114,14 +122,3 @@ def _facts(component_card: Card) -> Iterator[tuple[str, str]]:
         )
         text = "; ".join(f"{name}: {fact}" for name, fact in changed_facts.items()) or f"does not keep '{change}'"
         yield f"with {parameter}={value!r}", text
-
-
-def _print_layers(console: Any, network: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    table = Table("module", "kind", "output", "parameters", title="network", title_justify="left", box=None)
-    for row in network["rows"]:
-        table.add_row(row["name"], row["kind"], "x".join(map(str, row["output"])), f"{row['parameters']:,}")
-    console.print()
-    console.print(table)
-    console.print(f"\n[bold]{network['layers']} layers, {network['parameters']:,} parameters[/bold]")

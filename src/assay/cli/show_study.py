@@ -110,8 +110,8 @@ def _question_text(entry: Entry) -> str:
 
 def _print_entries(console: Any, kind: str, entries: tuple[Entry, ...], more: tuple[str, list[str]] = ("", [])) -> None:
     """A table of labels, of specs without defaults where they differ from the label, and of one extra column."""
-    from rich.markup import escape
-    from rich.table import Table
+    from assay.report.table import Table
+    from assay.report.terminal import print_table
 
     heads = [kind[:-1], "spec", more[0], "only on"]
     specs = [_short(kind, entry) for entry in entries]
@@ -122,13 +122,9 @@ def _print_entries(console: Any, kind: str, entries: tuple[Entry, ...], more: tu
         [", ".join(entry.only) for entry in entries],
     ]
     used_columns = [(head, column) for head, column in zip(heads, columns, strict=True) if any(column)]
-    table = Table(title=kind, title_justify="left", box=None)
-    for head, _ in used_columns:
-        table.add_column(head, overflow="fold")
-    for row in zip(*(column for _, column in used_columns), strict=True):
-        table.add_row(*map(escape, row))
+    rows = tuple(zip(*(column for _, column in used_columns), strict=True))
     console.print()
-    console.print(table)
+    print_table(Table(tuple(head for head, _ in used_columns), rows, kind, text=len(used_columns)), console)
 
 
 def _short(kind: str, entry: Entry) -> str:

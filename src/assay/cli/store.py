@@ -119,17 +119,17 @@ def ls(store: StorePath, as_json: Json = False) -> None:
     if as_json:
         _print_json(store, runs=[asdict(run) for run in runs])
         return
+    from assay.report.table import Table, plain_lines
     from assay.report.text import size
 
-    rows: list[tuple[str, ...]] = [
-        ("study", "began (UTC)", "state", "records", "ok", "skipped", "failed", "size", "run")
-    ]
-    for run in runs:
-        counts = [str(count) for count in (run.records, *run.statuses.values())]
-        rows.append((run.study or "?", run.began, run.state, *counts, size(run.bytes), run.run))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        typer.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+    columns = ("study", "began (UTC)", "state", "records", "ok", "skipped", "failed", "size", "run")
+    counts = [tuple(map(str, (run.records, *run.statuses.values()))) for run in runs]
+    rows = tuple(
+        (run.study or "?", run.began, run.state, *count, size(run.bytes), run.run)
+        for run, count in zip(runs, counts, strict=True)
+    )
+    for line in plain_lines(Table(columns, rows)):
+        typer.echo(line)
 
 
 COMMANDS = (verify, gc, merge, ls)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ import torch
 
 from assay.artifacts.artifact import Artifact
 from assay.artifacts.desk import Desk
-from assay.core.evidence import Evidence, merge
+from assay.artifacts.score import ScoreArtifact
+from assay.core.evidence import Evidence, Score, merge, read_score
 from assay.core.machine import Machine
 from assay.core.records import Record
 from assay.execute.plan import missing
@@ -72,6 +73,9 @@ class MemoryEngine:
     def arrays(self, artifact: Artifact) -> dict[str, np.ndarray[Any, Any]]:
         return self.store.load(self[artifact])
 
-    def evidence(self, blocks: Sequence[Artifact]) -> Evidence:
-        """The evidence of all blocks."""
-        return merge([Evidence.from_arrays(self.arrays(block)) for block in blocks])
+    def score(self, artifact: ScoreArtifact, **names: str) -> Score:
+        """A score of one seed, with its evidence; ``names`` are its labels."""
+        if self[artifact].status != "ok":
+            return read_score(self[artifact], names)
+        blocks = [Evidence.from_arrays(self.arrays(block)) for block in artifact.evidence[0]]
+        return replace(read_score(self[artifact], names, self.arrays(artifact)), evidence=merge(blocks))

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assay.core.errors import StoreError
+from assay.core.evidence import Score
 from assay.core.records import Record
 from assay.report.components import Component, by_label
 from assay.report.text import counted, interval_text, listed, number
-from assay.stats.agreement import Agreement, Scores, agreement
+from assay.stats.agreement import Agreement, agreement
 from assay.store.store import Store
 from assay.study.study import Study
 
 if TYPE_CHECKING:
-    from assay.report.board import Board, Cell
+    from assay.report.board import Board
 
 WITHOUT_INTERVAL = {
     "one": "one seed: no interval",
@@ -134,13 +135,12 @@ def _row(board: Board, metric: Component, truth: Component, methods: Sequence[st
     return AgreementRow(*names, computed, left_out)
 
 
-def _scores(cells: Mapping[str, Mapping[str, Cell]], metric: str) -> dict[str, Scores]:
+def _scores(cells: Mapping[str, Mapping[str, Score]], metric: str) -> dict[str, Score]:
     """By method; without those that have no value."""
-    by_method = {name: row[metric] for name, row in cells.items()}
-    return {name: Scores(cell.value, cell.per_seed) for name, cell in by_method.items() if cell.value is not None}
+    return {name: row[metric] for name, row in cells.items() if row[metric].value is not None}
 
 
-def _why(cells: Sequence[Cell]) -> str:
+def _why(cells: Sequence[Score]) -> str:
     """Why a method is not compared."""
     for cell in cells:
         if cell.status != "ok":
@@ -150,13 +150,11 @@ def _why(cells: Sequence[Cell]) -> str:
 
 def _independent(board: Board, store: Store, records: Mapping[str, Record]) -> bool:
     """Whether seeds have models or samples of their own: not if fewer samples differ than there are."""
-    keys = [cell.key for line in board.lines for cell in line.cells.values() if cell.value is not None]
-    for record in (records[key] for key in keys if key in records):
-        unit = record.data.get("unit", "")
-        if unit == "samples":
+    for score in (score for line in board.lines for score in line.cells.values() if score.value is not None):
+        if score.unit == "samples":
             try:
-                return len(store.load(record).get("samples", ())) >= int(record.data["count"])
+                return len(store.load(records[score.key]).get("samples", ())) >= score.count
             except StoreError:
                 continue
-        return bool(unit == "seeds")
+        return score.unit == "seeds"
     return False

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from assay.core.evidence import Score, read_score
 from assay.core.records import Record
 from assay.report.agreements import AgreementTable, agreement_tables
 from assay.report.comparisons import comparison_notes, comparisons, letters
@@ -20,32 +21,11 @@ from assay.report.verdicts import verdicts
 from assay.stats.comparison import Comparison
 from assay.stats.faithfulness import Verdict
 from assay.stats.ranks import mean_ranks, ranks
-from assay.stats.units import deviation
 from assay.store.store import Store
 from assay.study.study import Study
 
 Pair = tuple[str, str]  # labels of an environment and of a method
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One method judged by one metric in one environment."""
-
-    status: str  # ok, skipped, failed
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    count: int = 0  # samples over all seeds
-    defined: int = 0  # of these, how many the value rests on
-    rank: float | None = None  # 1 is best; ties share their average
-    reason: str = ""
-    key: str = ""
-    ceiling: float | None = None  # the best value possible on these samples, where the metric knows it
-    per_seed: tuple[float | None, ...] = ()  # the value of each seed; None where it is undefined
-    deviation: float | None = None  # standard deviation over seeds; None for fewer than two
-    basis: str = ""  # what the interval is over: seeds, samples, draw; why it has none: two, equal; "": no value
-    explains: str = ""  # the number that the method explained, where it is not the one that the metric read
-    reads: str = ""  # the number that the metric read, where it is not the one that the method explained
+_NAMES = ("environment", "method", "metric", "key")  # of a score, in a run's rows
 
 
 @dataclass(frozen=True)
@@ -53,7 +33,7 @@ class Line:
     """One method in one environment."""
 
     method: str
-    cells: Mapping[str, Cell]  # by metric label
+    cells: Mapping[str, Score]  # by metric label
     mean_rank: float | None  # over the metrics; None when one is missing
     remarks: MethodRemarks = MethodRemarks()  # about its attributions
 
@@ -72,7 +52,7 @@ class Board:
         """Whether a method states what its attribution adds up to."""
         return any(line.remarks.gap is not None for line in self.lines)
 
-    def is_best(self, metric: str, cell: Cell) -> bool:
+    def is_best(self, metric: str, cell: Score) -> bool:
         """Whether a cell has the best rank of its column; true for all cells that tie."""
         ranks = (line.cells[metric].rank for line in self.lines)
         return cell.rank is not None and cell.rank == min(rank for rank in ranks if rank is not None)
@@ -118,17 +98,15 @@ class Result:
     def has_sweep(self) -> bool:
         return self.study.sweep is not None
 
-    def cells(self) -> Iterator[tuple[Board, Line, str, Cell]]:
-        for board in self.boards:
-            for line in board.lines:
-                for metric, cell in line.cells.items():
-                    yield board, line, metric, cell
+    def scores(self) -> Iterator[Score]:
+        """Board by board, method by method."""
+        return (score for board in self.boards for line in board.lines for score in line.cells.values())
 
-    def failed(self) -> list[tuple[Board, Line, str, Cell]]:
-        return [row for row in self.cells() if row[3].status == "failed"]
+    def failed(self) -> list[Score]:
+        return [score for score in self.scores() if score.status == "failed"]
 
-    def skipped(self) -> list[tuple[Board, Line, str, Cell]]:
-        return [row for row in self.cells() if row[3].status == "skipped"]
+    def skipped(self) -> list[Score]:
+        return [score for score in self.scores() if score.status == "skipped"]
 
 
 def result(store: Store, run: Record | None = None) -> Result:
@@ -142,7 +120,7 @@ def result(store: Store, run: Record | None = None) -> Result:
         board_rows = [row for row in rows if row["environment"] == label]
         board = _board(run, label, board_rows, records, trials)
         if len(board.lines) > 1:
-            board = replace(board, comparisons=comparisons(run, store, board_rows, records))
+            board = replace(board, comparisons=comparisons(run, store, board, records))
         boards.append(board)
     agreements = agreement_tables(run, study, store, boards, records) if study.agreement else ()
     return Result(run, tuple(boards), verdicts(study, boards), records, agreements)
@@ -180,8 +158,8 @@ def _board(
     cells = {}
     for row in rows:
         explains, reads = different_readouts(metric_by_label[row["metric"]], first_trials.get(row["method"], {}))
-        cell = _cell(row["key"], scores.get(row["key"]))
-        cells[row["method"], row["metric"]] = replace(cell, explains=explains, reads=reads)
+        score = read_score(scores.get(row["key"]), {name: row[name] for name in _NAMES})
+        cells[row["method"], row["metric"]] = replace(score, explains=explains, reads=reads)
     ranks_by_metric = {
         metric: ranks(
             {method: cells[method, metric].value for method in methods}, bool(metric_by_label[metric].higher_is_better)
@@ -194,7 +172,7 @@ def _board(
     lines = [
         Line(
             method,
-            {metric: _with_rank(cells[method, metric], method_ranks[metric][method]) for metric in metrics},
+            {metric: replace(cells[method, metric], rank=method_ranks[metric][method]) for metric in metrics},
             means_by_method[method],
             method_remarks(trials[label, method]),
         )
@@ -207,30 +185,3 @@ def _board(
 def _sort_key(line: Line, metric: str) -> float:
     rank = line.cells[metric].rank if metric in line.cells else None
     return float("inf") if rank is None else rank
-
-
-def _reason_without_value(data: Mapping[str, Any]) -> str:
-    """Why a score has no value: no sample is defined, or the defined samples reach no level to average over."""
-    if not data["defined"]:
-        return f"undefined on all {data['count']} samples"
-    return f"no value: the {data['defined']} samples that count reach no level"
-
-
-def _cell(key: str, record: Record | None) -> Cell:
-    if record is None:
-        return Cell("failed", reason="the score is not in the store: run the study again", key=key)
-    if record.status != "ok":
-        return Cell(record.status, reason=record.reason, key=key)
-    data = record.data
-    reason = "" if data["value"] is not None else _reason_without_value(data)
-    names = ("value", "low", "high", "count", "defined", "basis")
-    if "basis" not in data:  # an older record: its intervals were too narrow and are not shown
-        data = {**data, "low": None, "high": None, "basis": ""}
-    fields = {name: data[name] for name in names}
-    per_seed, ceiling = tuple(data["per_seed"]), data.get("ceiling")
-    spread = deviation(per_seed)
-    return Cell("ok", **fields, per_seed=per_seed, deviation=spread, reason=reason, key=key, ceiling=ceiling)
-
-
-def _with_rank(cell: Cell, rank: float | None) -> Cell:
-    return Cell(**{**cell.__dict__, "rank": rank})

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.core.evidence import Score
 from assay.report.axes import Axis, distinct_ends, round_ends
-from assay.report.board import Cell
 from assay.report.components import Component
 from assay.report.loaded_run import Curve
 
@@ -100,13 +100,13 @@ def strokes(methods: Iterable[Component]) -> dict[str, Stroke]:
     return stroke_of
 
 
-def scale(cells: Iterable[Cell]) -> Axis | None:
+def scale(cells: Iterable[Score]) -> Axis | None:
     """One scale for all intervals of a column; None when no cell has a value."""
     ends = [end for cell in cells for end in (cell.low, cell.value, cell.high) if end is not None]
     return Axis(*round_ends(min(ends), max(ends)), 4, BAR - 4) if ends else None
 
 
-def bar(cell: Cell, axis: Axis | None) -> Bar | None:
+def bar(cell: Score, axis: Axis | None) -> Bar | None:
     if axis is None or cell.value is None:
         return None
     low = cell.value if cell.low is None else cell.low
@@ -126,7 +126,7 @@ def lines(title: str, curves: Curves, stroke_of: Mapping[str, Stroke], x_label: 
 
 
 def dots(
-    title: str, points: Mapping[str, tuple[float, Cell]], stroke_of: Mapping[str, Stroke], x_label: str, y_label: str
+    title: str, points: Mapping[str, tuple[float, Score]], stroke_of: Mapping[str, Stroke], x_label: str, y_label: str
 ) -> Chart | None:
     """A chart of points (x > 0, cell) by method, with a logarithmic x axis; None when no cell has a value."""
     drawable = {name: (x, cell) for name, (x, cell) in points.items() if cell.value is not None and x > 0}
@@ -161,7 +161,7 @@ def _coinciding(curves: Curves, stroke_of: Mapping[str, Stroke], axis: Axis) -> 
     return [tuple(group) for group in groups]
 
 
-def _dot(method: str, stroke: Stroke, x: float, cell: Cell, axis: Axis) -> Dot:
+def _dot(method: str, stroke: Stroke, x: float, cell: Score, axis: Axis) -> Dot:
     assert cell.value is not None
     low = cell.value if cell.low is None else cell.low
     high = cell.value if cell.high is None else cell.high

@@ -4,44 +4,46 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from assay.core.errors import StoreError
+from assay.core.evidence import Score
 from assay.core.records import Record
-from assay.report.components import by_label
+from assay.report.components import Component, by_label
 from assay.report.text import counted, listed
 from assay.stats.comparison import Comparison, Values, compare
 from assay.store.store import Store
 
+if TYPE_CHECKING:
+    from assay.report.board import Board
+
 _LETTERS = string.ascii_letters + "".join(map(chr, range(0x100, 0x250)))  # then the accented ones
 
 
-def comparisons(
-    run: Record, store: Store, rows: Sequence[Mapping[str, str]], scores: Mapping[str, Record]
-) -> dict[str, Comparison]:
+def comparisons(run: Record, store: Store, board: Board, records: Mapping[str, Record]) -> dict[str, Comparison]:
     """By metric: all methods of one environment compared; without metrics that rank no methods or have one unit."""
-    records: dict[str, dict[str, Record]] = {}
-    for row in rows:
-        record = scores.get(row["key"])
-        if record is not None and record.status == "ok" and record.data["value"] is not None:
-            records.setdefault(row["metric"], {})[row["method"]] = record
-    metrics = by_label(run, "metrics")
+    metrics, order = by_label(run, "metrics"), list(by_label(run, "methods"))
+    lines = sorted(board.lines, key=lambda line: order.index(line.method))
     by_metric = {
-        metric: _compare(store, by_method, bool(metrics[metric].higher_is_better))
-        for metric, by_method in records.items()
+        metric: _compare(store, [line.cells[metric] for line in lines], records, metrics[metric])
+        for metric in board.metrics
         if metrics[metric].ranks_methods
     }
     return {metric: comparison for metric, comparison in by_metric.items() if comparison}
 
 
-def _compare(store: Store, records: Mapping[str, Record], higher_is_better: bool) -> Comparison | None:
+def _compare(
+    store: Store, scores: Sequence[Score], records: Mapping[str, Record], metric: Component
+) -> Comparison | None:
     """Over samples, if all scores have units of this kind; else over seeds. A score of before has no unit."""
-    units = {record.data.get("unit", "") for record in records.values()}
+    scores, higher_is_better = [score for score in scores if score.value is not None], bool(metric.higher_is_better)
+    units = {score.unit for score in scores}
     if units == {"samples"}:
-        values: Values = {method: _sample_values(store, record) for method, record in records.items()}
+        values: Values = {score.method: _sample_values(store, records[score.key]) for score in scores}
         return compare(values, higher_is_better, "samples")
     if "" in units:
         return None
-    return compare({method: record.data["per_seed"] for method, record in records.items()}, higher_is_better)
+    return compare({score.method: score.per_seed for score in scores}, higher_is_better)
 
 
 def _sample_values(store: Store, record: Record) -> list[float | None]:

@@ -12,21 +12,22 @@ and its score is in the leaderboard. The columns ``sweep_item`` and ``sweep_valu
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from assay.core.errors import AssayError, suggest
-from assay.core.evidence import Evidence
+from assay.core.evidence import Evidence, Score
 from assay.core.records import Record, canonical
 from assay.report.board import Result, result
 from assay.report.columns import AGREEMENT, CURVES, LONG, PAIRS, SCORES
 from assay.report.components import by_label
 from assay.report.loaded_run import LoadedRun, Series, load_run
-from assay.report.markdown_tex import markdown, tex
+from assay.report.result_tables import markdown, tex
 from assay.report.sweep import swept
+from assay.stats.units import deviation
 from assay.store.files import write_atomically
 from assay.store.store import Store
 
@@ -58,7 +59,7 @@ def write(store: Store, path: Path, run: Record | None = None) -> int:
     return len(table)
 
 
-def frame(store: Store, run: Record | None = None) -> Any:
+def samples(store: Store, run: Record | None = None) -> Any:
     """The long table as a pandas DataFrame: a row per environment, method, metric, seed and sample.
 
     A block that was skipped or failed is one row with its status and reason, so that nothing is lost.
@@ -159,13 +160,32 @@ def _sample_rows(evidence: Evidence, start: int, stop: int) -> Iterator[dict[str
         yield {"sample": start + index, "value": value, "defined": bool(defined), "status": "ok", "reason": reason}
 
 
+def score_samples(scores: Iterable[Score]) -> Any:
+    """The samples of scores in memory as a DataFrame, with those columns of the long table that they have."""
+    rows: list[dict[str, Any]] = []
+    for score in scores:
+        names = {"method": score.method, "metric": score.metric}
+        if score.evidence is None:
+            rows.append({**names, "status": score.status, "reason": score.reason})
+        else:
+            rows += ({**names, **row} for row in _sample_rows(score.evidence, 0, len(score.evidence)))
+    columns = ("method", "metric", "sample", "value", "defined", "status", "reason")
+    return _table(iter(rows), {name: LONG[name] for name in columns})
+
+
 def _score_rows(loaded: LoadedRun) -> Iterator[dict[str, Any]]:
-    for board, line, metric, cell in loaded.result.cells():
-        names = {"environment": board.environment, "method": line.method, "metric": metric}
-        remarks = {"gap": line.remarks.gap, "gap_mark": line.remarks.mark, "notes": "; ".join(line.remarks.notes)}
-        other = {"per_seed": json.dumps(cell.per_seed), "letters": board.letters(metric).get(line.method, "")}
-        at = swept(loaded.study, names)
-        yield {"study": loaded.study.name, **names, **cell.__dict__, **other, **remarks, **at}
+    for board in loaded.result.boards:
+        for line in board.lines:
+            remarks = {"gap": line.remarks.gap, "gap_mark": line.remarks.mark, "notes": "; ".join(line.remarks.notes)}
+            for metric, score in line.cells.items():
+                names = {"environment": board.environment, "method": line.method, "metric": metric}
+                other = {
+                    "study": loaded.study.name,
+                    "per_seed": json.dumps(score.per_seed),
+                    "deviation": deviation(score.per_seed),
+                    "letters": board.letters(metric).get(line.method, ""),
+                }
+                yield {**vars(score), **other, **remarks, **swept(loaded.study, names)}
 
 
 def _pair_rows(run_result: Result) -> Iterator[dict[str, Any]]:

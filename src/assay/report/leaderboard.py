@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from assay.core.evidence import Score
 from assay.core.floors import Check
 from assay.report.axes import Axis
-from assay.report.board import Board, Cell, Line
+from assay.report.board import Board, Line
 from assay.report.charts import Bar, bar, scale, strokes
 from assay.report.components import Component, by_label
 from assay.report.controls import UnbeatenControl, unbeaten_controls
@@ -16,6 +17,7 @@ from assay.report.loaded_run import LoadedRun
 from assay.report.remarks import MethodRemarks
 from assay.stats.faithfulness import Verdict
 from assay.stats.ranks import rank_label
+from assay.stats.units import deviation
 from assay.study.study import Faithfulness
 
 
@@ -30,9 +32,10 @@ class Column:
 class Entry:
     """One cell of a leaderboard."""
 
-    cell: Cell
+    cell: Score
     bar: Bar | None
     best: bool
+    deviation: float | None  # standard deviation over seeds; None for fewer than two
     rank_label: str = ""  # "1", or "1 =" where several share it; empty without a rank
     letters: str = ""  # two methods that are not separated have one in common
 
@@ -109,7 +112,7 @@ def _entry(board: Board, line: Line, column: Column) -> Entry:
     metric = column.metric.label
     cell, letters = line.cells[metric], board.letters(metric).get(line.method, "")
     label = "" if cell.rank is None else rank_label(cell.rank, column.ranks)
-    return Entry(cell, bar(cell, column.axis), board.is_best(metric, cell), label, letters)
+    return Entry(cell, bar(cell, column.axis), board.is_best(metric, cell), deviation(cell.per_seed), label, letters)
 
 
 def tests(loaded: LoadedRun) -> tuple[Test, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.core.evidence import read_score
 from assay.core.records import Record
 from assay.report.board import Result, result
 from assay.store.arrays import Array
@@ -60,11 +61,11 @@ class LoadedRun:
     def curve(self, row: Mapping[str, str]) -> Curve | None:
         """The mean curve of a row's score without undefined points; None if the score has no curve."""
         record = self.records.get(row["key"])
-        arrays = self.store.load(record) if record else {}
-        if "curve" not in arrays:
+        score = read_score(record, arrays=self.store.load(record) if record else {})
+        if score.curve is None or score.at is None:
             return None
-        defined = arrays.get("curve_defined", slice(None))  # undefined points are stored as 0
-        return arrays["axis"][defined], arrays["curve"][defined]
+        defined = slice(None) if score.curve_defined is None else score.curve_defined  # undefined points are 0
+        return score.at[defined], score.curve[defined]
 
 
 def load_run(store: Store, run: Record | None = None) -> LoadedRun:

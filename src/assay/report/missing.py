@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
+from assay.core.evidence import Score
 from assay.core.records import Record
-from assay.report.board import Result
 from assay.report.loaded_run import LoadedRun
 
 T = TypeVar("T")
 Labels = tuple[str, ...]
-
-
-class Outcome(NamedTuple):
-    """How one cell ended."""
-
-    status: str  # ok, failed, skipped
-    reason: str
-    environment: str
-    method: str
-    metric: str
-    key: str = ""  # of its score
 
 
 @dataclass(frozen=True)
@@ -46,7 +35,7 @@ class Group:
     status: str  # failed, skipped
     reason: str
     parts: tuple[Part, ...]
-    cells: tuple[Outcome, ...]
+    cells: tuple[Score, ...]
     traceback: str = ""
 
     def __str__(self) -> str:
@@ -67,20 +56,13 @@ class UndefinedMetric:
 
 def groups(loaded: LoadedRun) -> list[Group]:
     """The missing cells of a run by reason, with tracebacks."""
-    by_reason = grouped_by_reason(outcomes(loaded.result))
+    by_reason = grouped_by_reason(loaded.result.scores())
     return [replace(group, traceback=_traceback(loaded, group.cells)) for group in by_reason]
 
 
-def outcomes(result: Result) -> list[Outcome]:
-    return [
-        Outcome(cell.status, cell.reason, board.environment, line.method, metric, cell.key)
-        for board, line, metric, cell in result.cells()
-    ]
-
-
-def grouped_by_reason(outcomes: Iterable[Outcome]) -> list[Group]:
+def grouped_by_reason(scores: Iterable[Score]) -> list[Group]:
     """Missing cells by reason: failures first, then in the order of the cells. Cells that are ok define "all"."""
-    all_cells = list(outcomes)
+    all_cells = list(scores)
     missing = [cell for status in ("failed", "skipped") for cell in all_cells if cell.status == status]
     by_reason = _group_by(missing, lambda cell: (cell.status, cell.reason))
     return [
@@ -89,7 +71,7 @@ def grouped_by_reason(outcomes: Iterable[Outcome]) -> list[Group]:
     ]
 
 
-def _parts(missing: list[Outcome], all_cells: list[Outcome]) -> Iterator[Part]:
+def _parts(missing: list[Score], all_cells: list[Score]) -> Iterator[Part]:
     """First joins methods that lack the same metrics, then environments in which the methods are the same."""
     methods_by_part: dict[tuple[str, Labels], list[str]] = {}
     for (environment, method), cells in _group_by(missing, lambda cell: (cell.environment, cell.method)).items():
@@ -114,13 +96,14 @@ def _empty_if_all(labels: Labels, all_labels: Iterable[str]) -> Labels:
 
 def undefined_metrics(loaded: LoadedRun) -> list[UndefinedMetric]:
     methods_by_counts: dict[tuple[str, str, int, int], list[str]] = {}
-    for board, line, metric, cell in loaded.result.cells():
+    for cell in loaded.result.scores():
         if cell.status == "ok" and cell.defined < cell.count:
-            methods_by_counts.setdefault((board.environment, metric, cell.defined, cell.count), []).append(line.method)
+            counts = (cell.environment, cell.metric, cell.defined, cell.count)
+            methods_by_counts.setdefault(counts, []).append(cell.method)
     return [UndefinedMetric(*counts, tuple(methods)) for counts, methods in methods_by_counts.items()]
 
 
-def _traceback(loaded: LoadedRun, cells: Iterable[Outcome]) -> str:
+def _traceback(loaded: LoadedRun, cells: Iterable[Score]) -> str:
     """The traceback of a score, or else of its first block that has one."""
     for cell in cells:
         records: list[Record | None] = [loaded.records.get(cell.key)]

@@ -64,9 +64,9 @@ def _context(loaded: LoadedRun, output: Path) -> dict[str, Any]:
 
 def summary(loaded: LoadedRun) -> str:
     """The size of the study, how many scores are known, and what the tests refute."""
-    methods, cells = components(loaded.run, "methods"), list(loaded.result.cells())
+    methods, cells = components(loaded.run, "methods"), list(loaded.result.scores())
     controls = sum(method.control for method in methods)
-    scored = sum(cell.value is not None for *_, cell in cells)
+    scored = sum(cell.value is not None for cell in cells)
     control_note = f" ({counted(controls, 'control')} among them)" if controls else ""
     parts = [
         f"{counted(len(methods), 'attribution method')}{control_note}",
@@ -88,7 +88,7 @@ def _refuted(test: Test) -> str:
 
 
 def _missing(loaded: LoadedRun) -> str:
-    undefined = sum(cell.status == "ok" and cell.value is None for *_, cell in loaded.result.cells())
+    undefined = sum(cell.status == "ok" and cell.value is None for cell in loaded.result.scores())
     counts = {
         "failed": len(loaded.result.failed()),
         "skipped": len(loaded.result.skipped()),

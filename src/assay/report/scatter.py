@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from assay.core.evidence import Score
 from assay.report.agreements import AgreementRow, AgreementTable
 from assay.report.axes import Axis
-from assay.report.board import Board, Cell
+from assay.report.board import Board
 from assay.report.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Chart, Dot, Stroke, scale, strokes
 from assay.report.components import by_label, components
 from assay.report.loaded_run import LoadedRun
@@ -50,14 +51,14 @@ def scatter(title: str, row: AgreementRow, board: Board, stroke_of: dict[str, St
     return Chart(title, x_axis, y_axis, row.truth, row.metric, dots=dots)
 
 
-def _axis(cells: list[Cell], start: float, stop: float, without_intervals: bool = False) -> Axis | None:
+def _axis(cells: list[Score], start: float, stop: float, without_intervals: bool = False) -> Axis | None:
     if without_intervals:
-        cells = [Cell("ok", cell.value) for cell in cells]
+        cells = [Score(cell.value) for cell in cells]
     ends = scale(cells)
     return ends and Axis(ends.low, ends.high, start, stop)
 
 
-def _dot(method: str, stroke: Stroke, x_axis: Axis, y_axis: Axis, truth: Cell, cell: Cell) -> Dot:
+def _dot(method: str, stroke: Stroke, x_axis: Axis, y_axis: Axis, truth: Score, cell: Score) -> Dot:
     assert truth.value is not None
     assert cell.value is not None
     low = cell.value if cell.low is None else cell.low

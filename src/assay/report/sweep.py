@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from assay.report.board import Cell, Result
+from assay.core.evidence import Score
+from assay.report.board import Result
 from assay.study.study import Study, Sweep, value_text
 
 Key = tuple[str, str, str]  # labels of environment, method and metric
 _KINDS = ("environments", "methods", "metrics")
-_ABSENT = Cell("skipped", reason="the study does not ask for it")
+_ABSENT = Score(None, status="skipped", reason="the study does not ask for it")
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class SweepLine:
 
     label: str
     method: str  # label of the method, or of the varied one: sets the colour
-    cells: tuple[Cell, ...]
+    cells: tuple[Score, ...]
     level: bool = False  # not varied
 
 
@@ -61,7 +62,7 @@ def run_sweep(result: Result) -> RunSweep:
     """The sweep of a run whose study has one."""
     sweep = result.study.sweep
     assert sweep is not None
-    cells = {(board.environment, line.method, metric): cell for board, line, metric, cell in result.cells()}
+    cells = {(score.environment, score.method, score.metric): score for score in result.scores()}
     tables = tuple(table for table in _tables(result.study, sweep, cells) if table.lines)
     return RunSweep(**vars(sweep), tables=tables)
 
@@ -82,7 +83,7 @@ def _at(values: Sequence[str]) -> str:
     return f" at {', '.join(values)}"
 
 
-def _tables(study: Study, sweep: Sweep, cells: Mapping[Key, Cell]) -> Iterator[SweepTable]:
+def _tables(study: Study, sweep: Sweep, cells: Mapping[Key, Score]) -> Iterator[SweepTable]:
     """Each label stands with its copies, value by value; one of another kind with itself."""
     labels = {kind: [entry.label for entry in getattr(study, kind)] for kind in _KINDS}
     copies = {kind: {label: (label,) * len(sweep.values) for label in labels[kind]} for kind in _KINDS}

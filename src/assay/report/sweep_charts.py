@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
+from assay.core.evidence import Score
 from assay.report.axes import Axis, distinct_ends
-from assay.report.board import Cell
 from assay.report.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Stroke, scale, strokes
 from assay.report.components import by_label, components
 from assay.report.loaded_run import LoadedRun
@@ -174,7 +174,7 @@ def pieces_of(line: SweepLine, axis: ValueAxis, y_axis: Axis) -> Iterator[tuple[
             yield tuple(point for point in run if point is not None)
 
 
-def _point(cell: Cell, x: float, text: str, y_axis: Axis) -> Point | None:
+def _point(cell: Score, x: float, text: str, y_axis: Axis) -> Point | None:
     if cell.value is None:
         return None
     low, high = (None if end is None else y_axis(end) for end in (cell.low, cell.high))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from assay.core.evidence import Score
 from assay.stats.units import deviation
 
 
@@ -22,19 +23,6 @@ class Uncertain(Protocol):
     def per_seed(self) -> Sequence[float | None]: ...
     @property
     def basis(self) -> str: ...
-
-
-class ScoreLike(Uncertain, Protocol):
-    """A score as in boards and evaluations."""
-
-    @property
-    def status(self) -> str: ...
-    @property
-    def value(self) -> float | None: ...
-    @property
-    def count(self) -> int: ...
-    @property
-    def defined(self) -> int: ...
 
 
 def _unchanged(text: str) -> str:
@@ -57,7 +45,7 @@ class Markup:
 PLAIN = Markup()
 
 
-def score_text(score: ScoreLike, best: bool = False, markup: Markup = PLAIN) -> str:
+def score_text(score: Score, best: bool = False, markup: Markup = PLAIN) -> str:
     """``0.250 [0.200, 0.300] 7/8``: the value, its interval and, where some samples are undefined, how many count."""
     if score.value is None:
         return markup.missing("undefined" if score.status == "ok" else score.status)

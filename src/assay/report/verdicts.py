@@ -25,13 +25,13 @@ def verdicts(study: Study, boards: Sequence[Board]) -> dict[tuple[str, float], t
 def _verdict(test: Faithfulness, method: str, boards: Sequence[Board]) -> Verdict:
     gamma, own_metric = test.gamma, test.by.get(method)
     checks = test.checks or (Check(test.metric, gamma),)
-    lines = {board.environment: line for board in boards for line in board.lines if line.method == method}
-    positive_only = not own_metric and any(line.remarks.positive_only for line in lines.values())
+    lines = [line for board in boards for line in board.lines if line.method == method]
+    positive_only = not own_metric and any(line.remarks.positive_only for line in lines)
     method_checks = (Check(own_metric, gamma),) if own_metric else checks_for(checks, positive_only)
     measured = tuple(
-        Measured(environment, check, cell.value, cell.low, cell.high, cell.basis, cell.per_seed, test.rule)
-        for environment, line in lines.items()
+        Measured(check, score, test.rule)
+        for line in lines
         for check in method_checks
-        if (cell := line.cells.get(check.metric)) is not None and cell.value is not None
+        if (score := line.cells.get(check.metric)) is not None and score.value is not None
     )
     return Verdict(method, gamma, measured, positive_only and method_checks != checks)

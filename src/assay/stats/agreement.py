@@ -12,19 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.core.evidence import Evidence
+from assay.core.evidence import Evidence, Score
 from assay.stats.intervals import interval
 from assay.stats.ranks import ranks
 
 FEWEST_METHODS = 3  # two methods agree or disagree, which is no correlation
-
-
-@dataclass(frozen=True)
-class Scores:
-    """A method's scores by one metric."""
-
-    value: float  # mean over seeds
-    per_seed: tuple[float | None, ...]  # None where it is undefined
 
 
 @dataclass(frozen=True)
@@ -63,7 +55,7 @@ def _ranked(values: Sequence[float]) -> np.ndarray:
 
 
 def agreement(
-    metric: Mapping[str, Scores], truth: Mapping[str, Scores], same_direction: bool, independent: bool = True
+    metric: Mapping[str, Score], truth: Mapping[str, Score], same_direction: bool, independent: bool = True
 ) -> Agreement:
     """The agreement of two metrics on the methods that both score.
 
@@ -88,7 +80,7 @@ def agreement(
     return _with_interval(Agreement(None, per_seed=per_seed, of_means=of_means, methods=methods), independent)
 
 
-def complete_methods(metric: Mapping[str, Scores], truth: Mapping[str, Scores]) -> tuple[str, ...]:
+def complete_methods(metric: Mapping[str, Score], truth: Mapping[str, Score]) -> tuple[str, ...]:
     """Methods with a value by both metrics in every seed in which any method has one."""
     both = {
         name: [a is not None and b is not None for a, b in zip(metric[name].per_seed, row.per_seed, strict=True)]
@@ -110,6 +102,7 @@ def _with_interval(per_seed_only: Agreement, independent: bool) -> Agreement:
     ]
     estimate = interval(rows, bounds=(-1.0, 1.0))
     assert estimate is not None
+    assert estimate.value is not None
     low, high, basis = estimate.low, estimate.high, estimate.basis
     if len(values) == 1:
         low, high, basis = None, None, "one"

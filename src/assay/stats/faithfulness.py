@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from assay.core.evidence import Score
 from assay.core.floors import Check, Rule
 from assay.stats.ranks import ROUNDING
 
@@ -22,25 +23,33 @@ from assay.stats.ranks import ROUNDING
 class Measured:
     """The value of one check in one environment."""
 
-    environment: str
     check: Check
-    value: float
-    low: float | None = None
-    high: float | None = None
-    basis: str = ""  # what the interval is over, as in stats/intervals.py
-    per_seed: tuple[float | None, ...] = ()
+    score: Score  # with a value
     rule: Rule = "interval"
+
+    @property
+    def environment(self) -> str:
+        return self.score.environment
+
+    @property
+    def value(self) -> float:
+        assert self.score.value is not None
+        return self.score.value
 
     @property
     def by_value(self) -> bool:
         """Whether the value alone decides, although it is uncertain."""
-        return self.rule == "point" or self.basis not in ("seeds", "samples", "equal")
+        return self.rule == "point" or self.score.basis not in ("seeds", "samples", "equal")
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """The interval that decides; None where the value does."""
+        score = self.score
+        return None if self.by_value or score.low is None or score.high is None else (score.low, score.high)
 
     @property
     def outcome(self) -> Literal["below", "above", "open"]:
-        low, high = self.value, self.value
-        if not self.by_value and self.low is not None and self.high is not None:
-            low, high = self.low, self.high
+        low, high = self.limits or (self.value, self.value)
         if _below(high, self.check.floor):
             return "below"
         return "open" if _below(low, self.check.floor) else "above"
@@ -48,14 +57,12 @@ class Measured:
     @property
     def draws_below(self) -> tuple[int, int]:
         """The number of draws with a value below the floor, and the number of draws with a value."""
-        values = [value for value in self.per_seed if value is not None]
+        values = [value for value in self.score.per_seed if value is not None]
         return sum(_below(value, self.check.floor) for value in values), len(values)
 
     def __str__(self) -> str:
         below, draws = self.draws_below
-        interval = (
-            "" if self.by_value or self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
-        )
+        interval = "" if self.limits is None else " [{:.3f}, {:.3f}]".format(*self.limits)
         share = f", below in {below} of {draws} draws" if draws > 1 else ""
         return f"{self.check.metric} {self.value:.3f}{interval}{share}"
 

@@ -25,19 +25,6 @@ Numbers = npt.NDArray[np.float64]
 Limits = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Interval:
-    """A value with its interval; ``low`` and ``high`` are None where there is none."""
-
-    value: float
-    low: float | None
-    high: float | None
-    per_seed: tuple[float | None, ...]
-    count: int  # samples over all seeds
-    defined: int  # of these, how many the value rests on
-    basis: str  # seeds, samples, draw (samples of one draw of the model), two (seeds), equal, or "": no interval
-
-
 @dataclass(frozen=True, eq=False)
 class _Seeds:
     """The seeds in which a value is defined."""
@@ -66,7 +53,7 @@ def interval(
     resamples: int = RESAMPLES,
     seed: int = 0,
     yes_or_no: bool = False,
-) -> Interval | None:
+) -> Score | None:
     """The mean over seeds of the reduced value, with its interval; None if no seed defines it.
 
     ``bounds`` is the range that the metric promises. ``identities`` names the samples of each seed, so that equal
@@ -95,7 +82,8 @@ def interval(
     basis = "draw" if draws_model and basis == "samples" else basis
     low, high = limits or (None, None)
     count, defined = sum(score.count for score in scores), sum(score.defined for score in scores)
-    return Interval(float(values.mean()), low, high, values_per_seed, int(count), int(defined), basis)
+    mean = float(values.mean())
+    return Score(mean, int(count), int(defined), low=low, high=high, per_seed=values_per_seed, basis=basis)
 
 
 def _over_seeds(seeds: _Seeds, yes_or_no: bool = False) -> tuple[Limits | None, str]:

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.stats.intervals import Interval, interval
+from assay.core.evidence import Score
+from assay.stats.intervals import interval
 from benchmarks.coverage import POPULATIONS, SEEDS, main, measure_coverage, table
 
 FEW = 300
@@ -24,7 +25,8 @@ def resampled(per_seed, reduce, draws_model, bounds, resamples):
     seeds, samples = values.shape
     picked = random.integers(seeds, size=(resamples, seeds, 1))
     draws = values[picked, random.integers(samples, size=(resamples, seeds, samples))].mean(axis=(1, 2))
-    return Interval(values.mean(), *np.quantile(draws, [0.025, 0.975]), (), 0, 0, "seeds")
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return Score(values.mean(), low=low, high=high, basis="seeds")
 
 
 def over_samples(per_seed, reduce, draws_model, bounds, resamples):

@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from assay.cli.tables import print_result
-from assay.report.board import Board, Cell, Line, result
+from assay.core.evidence import Score
+from assay.report.board import Board, Line, result
 from assay.report.controls import unbeaten_controls
 from assay.report.text import without_leading_zero
 from assay.store.store import Store
@@ -45,7 +46,7 @@ def test_a_control_does_as_well_as_a_method_with_the_same_rank(
     store: Store, gradient: float, random_map: float, told: int
 ) -> None:
     ranks, run = {"gradient": gradient, "random_map": random_map}, result(store).run
-    lines = tuple(Line(method, {"f1": Cell("ok", 0.5, rank=rank)}, None) for method, rank in ranks.items())
+    lines = tuple(Line(method, {"f1": Score(0.5, rank=rank)}, None) for method, rank in ranks.items())
     found = [str(unbeaten) for unbeaten in unbeaten_controls(run, Board("anywhere", ("f1",), lines))]
     assert found == ["f1: random_map (control) does as well as gradient"] * told
 
@@ -56,7 +57,7 @@ def test_no_number_is_cut_however_narrow_the_terminal(store: Store, width: int) 
     print_result(run_result, Console(width=width, file=out))
     text = out.getvalue()
     assert "…" not in text
-    for _, _, _, cell in run_result.cells():
+    for cell in run_result.scores():
         if cell.value is not None:
             assert f"{cell.value:.3f}" in text
         if cell.basis == "two":

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import torch
 
-from assay.artifacts.score import computed_score
+from assay.artifacts.score import with_curve
 from assay.core.evidence import Score
 from assay.core.trial import Trial
 from assay.kit.expansion import by_halves, claimed_soundness
@@ -79,10 +79,11 @@ def test_a_level_is_read_where_it_is_first_reached_though_accuracy_falls_again()
 def test_accuracy_is_what_the_curve_is_drawn_over() -> None:
     metric = Soundness(canvas="zero", steps=9)
     found = [metric(Trial(predicted(image_scene(12, seed=seed)), numbers(seed, 12, 6, 6))) for seed in (1, 2)]
-    made = computed_score(found, metric.reduce, interval(found, metric.reduce))
+    made = with_curve(Score(None), found, metric.reduce)
     expected = np.mean([evidence["correct"].mean(axis=0) for evidence in found], axis=0)
-    np.testing.assert_allclose(made.arrays["axis"], expected, rtol=1e-12)
-    assert made.arrays["curve"].shape == expected.shape
+    np.testing.assert_allclose(made.at, expected, rtol=1e-12)
+    assert made.curve is not None
+    assert made.curve.shape == expected.shape
 
 
 def test_an_axis_that_the_samples_do_not_decide_stays() -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from assay.report.board import Result, _reason_without_value, arrow, result
+from assay.core.evidence import Score, read_score
+from assay.core.records import Record
+from assay.report.board import Result, arrow, result
 from assay.report.page import page
 from assay.report.runs import latest_run
 from assay.store.store import Store
@@ -47,7 +49,7 @@ def test_a_metric_about_models_or_without_a_direction_ranks_no_method(
 
 def test_a_cell_says_where_the_metric_reads_another_number_than_the_method_explained(fresh: Store) -> None:
     run_result = result(fresh)
-    readouts = {(line.method, metric): (cell.explains, cell.reads) for _, line, metric, cell in run_result.cells()}
+    readouts = {(cell.method, cell.metric): (cell.explains, cell.reads) for cell in run_result.scores()}
     assert {pair for pair, numbers in readouts.items() if any(numbers)} == {("gradient", "sensitivity_n")}
     assert readouts["gradient", "sensitivity_n"] == ("logit", "probability")
     for board in run_result.boards:
@@ -61,4 +63,5 @@ def test_a_cell_says_where_the_metric_reads_another_number_than_the_method_expla
     "defined, words", [(0, "undefined on all 6 samples"), (4, "no value: the 4 samples that count reach no level")]
 )
 def test_a_cell_without_a_value_says_why(defined: int, words: str) -> None:
-    assert _reason_without_value({"count": 6, "defined": defined}) == words
+    record = Record("score", "k", "ok", data=Score(None, 6, defined).data)
+    assert read_score(record).reason == words

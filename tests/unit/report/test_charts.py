@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.catalogue.cards import Card
+from assay.core.evidence import Score
 from assay.core.spec import Spec
 from assay.report.axes import Axis, distinct_ends, round_ends, round_ticks
-from assay.report.board import Cell
 from assay.report.charts import COLOURS, Stroke, bar, dots, lines, scale, strokes
 from assay.report.components import Component
 from assay.report.text import counted, listed, number, seconds, shortened, slug
@@ -22,8 +22,8 @@ def method(index: int, control: bool = False) -> Component:
     return Component(index, f"m{index}", Spec("m"), Card("methods", "m", "m"), {}, control)
 
 
-def cell(value: float, low: float | None, high: float | None) -> Cell:
-    return Cell("ok", value, low, high)
+def cell(value: float, low: float | None, high: float | None) -> Score:
+    return Score(value, low=low, high=high)
 
 
 def test_an_axis_puts_its_ends_at_its_ends() -> None:
@@ -55,7 +55,7 @@ def test_a_widened_scale_holds_its_values_and_is_not_much_larger(pair: list[floa
 
 
 def test_bars_of_one_column_share_a_scale_and_stay_inside() -> None:
-    cells = [cell(0.9, 0.8, 1.0), cell(0.2, 0.1, 0.3), cell(0.5, None, None), Cell("skipped")]
+    cells = [cell(0.9, 0.8, 1.0), cell(0.2, 0.1, 0.3), cell(0.5, None, None), Score(None, status="skipped")]
     axis = scale(cells)
     bars = [bar(column_cell, axis) for column_cell in cells]
     assert bars[3] is None
@@ -64,7 +64,7 @@ def test_bars_of_one_column_share_a_scale_and_stay_inside() -> None:
     assert drawn[0].value > drawn[2].value > drawn[1].value
     assert drawn[2].low == drawn[2].high == drawn[2].value
     assert all(drawn_bar.zero is not None and drawn_bar.zero < drawn[1].low for drawn_bar in drawn)
-    assert scale([Cell("failed")]) is None
+    assert scale([Score(None, status="failed")]) is None
 
 
 def test_a_column_of_equal_values_can_still_be_drawn() -> None:
@@ -101,11 +101,13 @@ def test_a_curve_over_magnitudes_gets_a_logarithmic_axis() -> None:
 
 def test_dots_leave_out_what_has_no_value() -> None:
     stroke_of = strokes([method(0), method(1)])
-    chart = dots("t", {"m0": (0.1, cell(0.5, 0.4, 0.6)), "m1": (0.2, Cell("skipped"))}, stroke_of, "x", "y")
+    chart = dots(
+        "t", {"m0": (0.1, cell(0.5, 0.4, 0.6)), "m1": (0.2, Score(None, status="skipped"))}, stroke_of, "x", "y"
+    )
     assert chart is not None
     assert [dot.method for dot in chart.dots] == ["m0"]
     assert chart.dots[0].high < chart.dots[0].y < chart.dots[0].low  # up is up
-    assert dots("t", {"m1": (0.2, Cell("skipped"))}, stroke_of, "x", "y") is None
+    assert dots("t", {"m1": (0.2, Score(None, status="skipped"))}, stroke_of, "x", "y") is None
 
 
 def test_dots_on_each_other_share_a_text() -> None:

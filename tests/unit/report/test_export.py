@@ -12,8 +12,8 @@ import pytest
 
 from assay.core.errors import AssayError
 from assay.report.board import result
-from assay.report.export import CURVES, LONG, PAIRS, SCORES, curves, frame, scores, write
-from assay.report.markdown_tex import escape_markdown, escape_tex
+from assay.report.export import CURVES, LONG, PAIRS, SCORES, curves, samples, scores, write
+from assay.report.table import escape_markdown, escape_tex
 from assay.report.text import interval_text
 from assay.store.store import Store
 from unit.report import made
@@ -21,7 +21,7 @@ from unit.report import made
 
 @pytest.fixture(scope="module")
 def table(store: Store) -> pd.DataFrame:
-    return frame(store)
+    return samples(store)
 
 
 def test_one_row_per_sample_that_was_asked_for(table: pd.DataFrame) -> None:
@@ -91,7 +91,7 @@ def test_evidence_that_is_not_in_the_store_is_a_failed_row(fresh: Store) -> None
     first = data["trials"][0]
     first["evidence"] = {**first["evidence"], "f1": ["no such key", first["evidence"]["f1"][1]]}
     fresh.put(replace(run, data=data))
-    rows = frame(fresh)
+    rows = samples(fresh)
     lost = rows[rows.reason.str.contains("run the study again", na=False)]
     assert len(lost) == 1
     assert lost.iloc[0].status == "failed"
@@ -108,9 +108,9 @@ def test_files_hold_the_tables_and_lie_side_by_side(store: Store, tmp_path: Path
     for name, columns in names.items():
         assert list(load(path.parent / f"{name}.{suffix}").columns) == list(columns)
     back = load(path)
-    assert len(back) == rows == len(frame(store))
-    assert back.value.sum() == pytest.approx(frame(store).value.sum())
-    assert back.value.isna().sum() == frame(store).value.isna().sum()
+    assert len(back) == rows == len(samples(store))
+    assert back.value.sum() == pytest.approx(samples(store).value.sum())
+    assert back.value.isna().sum() == samples(store).value.isna().sum()
     assert set(back.method) == set(made.METHODS)
 
 
@@ -131,8 +131,8 @@ def test_a_file_that_cannot_be_written_stays_as_it_was(
 
 def test_scores_have_the_value_of_every_seed_and_what_the_interval_is_over(store: Store) -> None:
     score_table = scores(store).set_index(["environment", "method", "metric"])
-    for board, line, metric, cell in result(store).cells():
-        row = score_table.loc[(board.environment, line.method, metric)]
+    for cell in result(store).scores():
+        row = score_table.loc[(cell.environment, cell.method, cell.metric)]
         assert json.loads(row.per_seed) == list(cell.per_seed)
         assert row.basis == cell.basis
     assert set(score_table.basis) == {"samples", "two", "equal", ""}
@@ -154,7 +154,7 @@ def test_leaderboards_as_text_have_every_number_and_every_gap(store: Store, tmp_
     path = tmp_path / f"board.{suffix}"
     assert write(store, path) == 2 * 5
     text = path.read_text(encoding="utf-8")
-    for _, _, _, cell in result(store).cells():
+    for cell in result(store).scores():
         if cell.value is not None:
             assert f"{cell.value:.3f}" in text
             assert interval_text(cell).replace("|", r"\|" if suffix == "md" else "|") in text

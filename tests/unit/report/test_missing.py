@@ -7,14 +7,23 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.report.missing import Group, Outcome, grouped_by_reason
+from assay.core.evidence import Score
+from assay.report.missing import Group, grouped_by_reason
 
 METHODS, METRICS, ENVIRONMENTS = ("a", "b", "c"), ("f1", "road"), ("here", "there")
 GRID = tuple(product(ENVIRONMENTS, METHODS, METRICS))
 
 
-def cells(missing: dict[tuple[str, str, str], str], status: str = "skipped") -> list[Outcome]:
-    return [Outcome(status if cell in missing else "ok", missing.get(cell, ""), *cell) for cell in GRID]
+def cells(missing: dict[tuple[str, str, str], str], status: str = "skipped") -> list[Score]:
+    return [
+        Score(
+            None,
+            status=status if cell in missing else "ok",
+            reason=missing.get(cell, ""),
+            **dict(zip(("environment", "method", "metric"), cell, strict=True)),
+        )
+        for cell in GRID
+    ]
 
 
 def texts(missing: dict[tuple[str, str, str], str]) -> list[str]:
@@ -45,13 +54,15 @@ def test_cells_that_form_no_rectangle_are_listed_in_parts_of_one_reason() -> Non
 
 
 def test_the_only_metric_is_named_and_not_called_all() -> None:
-    groups = grouped_by_reason([Outcome("skipped", "why", "", "a", "f1"), Outcome("ok", "", "", "b", "f1")])
+    groups = grouped_by_reason(
+        [Score(None, status="skipped", reason="why", method="a", metric="f1"), Score(1.0, method="b", metric="f1")]
+    )
     assert [str(group) for group in groups] == ["why: a (f1)"]
 
 
 def test_failures_come_first() -> None:
-    skipped = Outcome("skipped", "why", "here", "a", "f1")
-    failed = Outcome("failed", "ValueError", "here", "b", "f1")
+    skipped = Score(None, status="skipped", reason="why", environment="here", method="a", metric="f1")
+    failed = Score(None, status="failed", reason="ValueError", environment="here", method="b", metric="f1")
     assert [group.status for group in grouped_by_reason([skipped, failed])] == ["failed", "skipped"]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from assay.core.errors import StoreError
 from assay.core.records import Record
-from assay.report.export import frame, write
+from assay.report.export import samples, write
 from assay.report.page import page
 from assay.report.runs import latest_run, studies
 from assay.store.store import Store
@@ -41,7 +41,7 @@ def test_each_study_in_a_store_can_be_asked_for(fresh: Store, tmp_path: Path) ->
     for study in studies(fresh):
         run = latest_run(fresh, study)
         assert run.data["study"]["name"] == study
-        assert set(frame(fresh, run)["study"]) == {study}
+        assert set(samples(fresh, run)["study"]) == {study}
         html = page(fresh, tmp_path / "r", run).read_text(encoding="utf-8")
         assert ("<h1>title of folder/b</h1>" in html) == (study == "folder/b")
         assert ("2 runs of this study; this is the latest" in html) == (study == "folder/b")

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from assay.core.evidence import Score
 from assay.core.records import Record
 from assay.report.axes import Axis
-from assay.report.board import Board, Cell, Line, Result
+from assay.report.board import Board, Line, Result
 from assay.report.charts import LEFT, RIGHT, WIDTH, Stroke
 from assay.report.sweep import SweepLine, SweepTable, run_sweep
 from assay.report.sweep_charts import Shape, ValueAxis, pieces_of, shapes_of, value_axis
 
 
-def ok(value: float, spread: float | None = 0.1) -> Cell:
-    ends = (None, None) if spread is None else (value - spread, value + spread)
-    return Cell("ok", value, *ends)
+def ok(value: float, spread: float | None = 0.1) -> Score:
+    return Score(value) if spread is None else Score(value, low=value - spread, high=value + spread)
 
 
-def result(of: str, items: dict[str, list[str]], cells: dict[tuple[str, str, str], Cell], values: list[Any]) -> Result:
+def labelled(score: Score, environment: str, method: str, metric: str) -> Score:
+    return replace(score, environment=environment, method=method, metric=metric)
+
+
+def result(of: str, items: dict[str, list[str]], cells: dict[tuple[str, str, str], Score], values: list[Any]) -> Result:
     kinds = {
         kind: [{"label": label, "spec": "x"} for label in dict.fromkeys(key[place] for key in cells)]
         for place, kind in enumerate(("environments", "methods", "metrics"))
@@ -35,7 +40,11 @@ def result(of: str, items: dict[str, list[str]], cells: dict[tuple[str, str, str
     for environment in (entry["label"] for entry in kinds["environments"]):
         methods = dict.fromkeys(method for place, method, _ in cells if place == environment)
         lines = [
-            Line(name, {key[2]: cell for key, cell in cells.items() if key[:2] == (environment, name)}, None)
+            Line(
+                name,
+                {key[2]: labelled(cell, *key) for key, cell in cells.items() if key[:2] == (environment, name)},
+                None,
+            )
             for name in methods
         ]
         boards.append(Board(environment, tuple(lines[0].cells), tuple(lines)))
@@ -79,10 +88,16 @@ def test_a_run_without_a_sweep_has_none() -> None:
 
 
 def test_a_gap_has_a_sentence_with_its_reason() -> None:
-    cells = (ok(0.1), Cell("skipped", reason="needs trees"), Cell("ok", reason="undefined on all 4 samples"))
+    cells = (
+        ok(0.1),
+        Score(None, status="skipped", reason="needs trees"),
+        Score(None, reason="undefined on all 4 samples"),
+    )
     told = SweepTable("e", "F", (SweepLine("m", "m", cells),)).gaps(["1", "2", "3"])
     assert told == ["m has no score at 2 (skipped: needs trees)", "m has no score at 3 (undefined on all 4 samples)"]
-    whole = SweepTable("e", "F", (SweepLine("m", "m", (Cell("failed", reason="boom"),) * 2),)).gaps(["1", "2"])
+    whole = SweepTable("e", "F", (SweepLine("m", "m", (Score(None, status="failed", reason="boom"),) * 2),)).gaps(
+        ["1", "2"]
+    )
     assert whole == ["m has no score (failed: boom)"]
 
 
@@ -118,7 +133,7 @@ def test_ticks_do_not_overlap() -> None:
 
 def test_a_line_is_broken_at_a_gap_and_ordered_by_value() -> None:
     axis = value_axis([100, 1, 10, 1000], ("100", "1", "10", "1000"))
-    missing = Cell("failed", reason="boom")
+    missing = Score(None, status="failed", reason="boom")
     line = SweepLine("m", "m", (missing, ok(0.1), ok(0.2), ok(0.4)))
     pieces = tuple(pieces_of(line, axis, Axis(0, 1, 300, 0)))
     assert [[point.text for point in piece] for piece in pieces] == [["1: 0.1", "10: 0.2"], ["1000: 0.4"]]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from assay.core.evidence import Score, read_score
 from assay.core.records import Record
-from assay.report.board import Cell, _cell
 from assay.report.text import interval_notes, interval_text
 
-SEEDS = Cell("ok", 0.45, 0.4, 0.5, per_seed=(0.4, 0.5, 0.45), basis="seeds")
-SAMPLES = Cell("ok", -0.45, -0.5, 12.0, per_seed=(-0.45,), basis="samples")
-DRAW = Cell("ok", 0.45, 0.4, 0.5, per_seed=(0.45,), basis="draw")
-TWO = Cell("ok", 0.45, per_seed=(0.44, None, 0.46), basis="two")
-EQUAL = Cell("ok", 1.0, per_seed=(1.0, 1.0, 1.0), basis="equal")
-BOTH = Cell("ok", 1.0, per_seed=(1.0, 1.0), basis="equal")
-ALIKE = Cell("ok", 1.0, per_seed=(1.0,), basis="equal")
-SKIPPED = Cell("skipped", reason="needs a garden")
+SEEDS = Score(0.45, low=0.4, high=0.5, per_seed=(0.4, 0.5, 0.45), basis="seeds")
+SAMPLES = Score(-0.45, low=-0.5, high=12.0, per_seed=(-0.45,), basis="samples")
+DRAW = Score(0.45, low=0.4, high=0.5, per_seed=(0.45,), basis="draw")
+TWO = Score(0.45, per_seed=(0.44, None, 0.46), basis="two")
+EQUAL = Score(1.0, per_seed=(1.0, 1.0, 1.0), basis="equal")
+BOTH = Score(1.0, per_seed=(1.0, 1.0), basis="equal")
+ALIKE = Score(1.0, per_seed=(1.0,), basis="equal")
+SKIPPED = Score(None, status="skipped", reason="needs a garden")
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ SKIPPED = Cell("skipped", reason="needs a garden")
         (SKIPPED, "", ""),
     ],
 )
-def test_an_interval_or_two_values_or_nothing(cell: Cell, long: str, short: str) -> None:
+def test_an_interval_or_two_values_or_nothing(cell: Score, long: str, short: str) -> None:
     assert (interval_text(cell), interval_text(cell, short=True)) == (long, short)
 
 
@@ -50,13 +50,13 @@ def test_an_interval_or_two_values_or_nothing(cell: Cell, long: str, short: str)
         ),
     ],
 )
-def test_each_kind_of_interval_is_described_once(cells: list[tuple[str, Cell]], notes: list[str]) -> None:
+def test_each_kind_of_interval_is_described_once(cells: list[tuple[str, Score]], notes: list[str]) -> None:
     assert list(interval_notes(cells)) == notes
 
 
 def test_intervals_of_the_rule_before_are_not_shown() -> None:
     """They were too narrow, and did not record what they were over."""
     data = {"value": 0.5, "low": 0.49, "high": 0.51, "per_seed": [0.49, 0.51], "count": 4, "defined": 4}
-    old, new = (_cell("k", Record("score", "k", "ok", data=fields)) for fields in (data, {**data, "basis": "seeds"}))
+    old, new = (read_score(Record("score", "k", "ok", data=fields)) for fields in (data, {**data, "basis": "seeds"}))
     assert (old.value, old.low, old.high, old.basis) == (0.5, None, None, "")
     assert (new.low, new.high, new.per_seed) == (0.49, 0.51, (0.49, 0.51))

@@ -10,17 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from assay.stats.agreement import Agreement, Scores, agreement, spearman
+from assay.core.evidence import Score
+from assay.stats.agreement import Agreement, agreement, spearman
 
 
-def scores(table: dict[str, list[float | None]]) -> dict[str, Scores]:
+def scores(table: dict[str, list[float | None]]) -> dict[str, Score]:
     return {
-        name: Scores(float(np.mean([value for value in row if value is not None])), tuple(row))
+        name: Score(float(np.mean([value for value in row if value is not None])), per_seed=tuple(row))
         for name, row in table.items()
     }
 
 
-def random_scores(seed: int, methods: int = 6, seeds: int = 5) -> dict[str, Scores]:
+def random_scores(seed: int, methods: int = 6, seeds: int = 5) -> dict[str, Score]:
     values = np.random.default_rng(seed).uniform(size=(methods, seeds))
     return scores({f"m{index}": row.tolist() for index, row in enumerate(values)})
 
@@ -86,7 +87,7 @@ def test_no_interval_leaves_the_range_of_a_correlation() -> None:
 
 def test_methods_without_a_value_by_both_are_left_out() -> None:
     truth = scores({"a": [1, 2], "b": [2, 3], "c": [3, 4], "d": [4, 5]})
-    metric = scores({"a": [1, 2], "b": [2, 3], "c": [4, None]}) | {"x": Scores(1.0, (1.0, 1.0))}
+    metric = scores({"a": [1, 2], "b": [2, 3], "c": [4, None]}) | {"x": Score(1.0, per_seed=(1.0, 1.0))}
     assert agreement(metric, truth, same_direction=True).methods == ("a", "b")
     whole = scores({"a": [1, 2], "b": [2, 3], "c": [4, 1]})
     assert agreement(whole, truth, same_direction=True).methods == ("a", "b", "c")

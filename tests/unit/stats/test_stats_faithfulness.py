@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.core.evidence import Score
 from assay.core.floors import Check
 from assay.stats.faithfulness import Measured, Verdict, checks_for
 
@@ -11,15 +12,23 @@ F1 = Check("F1", 0.5, "overall")
 values = st.dictionaries(st.sampled_from(["A", "B", "C", "D"]), st.floats(-1, 2))
 
 
+def measured_in(environment, value, check=F1, rule="interval", **fields):
+    return Measured(check, Score(value, environment=environment, **fields), rule)
+
+
 def points(measured, gamma=0.5):
     """A verdict by values alone."""
     return Verdict(
-        "m", gamma, tuple(Measured(environment, Check("F1", gamma), value) for environment, value in measured.items())
+        "m",
+        gamma,
+        tuple(measured_in(environment, value, Check("F1", gamma)) for environment, value in measured.items()),
     )
 
 
 def spanned(low, high, basis="seeds", rule="interval", per_seed=()):
-    return Verdict("m", 0.5, (Measured("A", F1, (low + high) / 2, low, high, basis, per_seed, rule),))
+    return Verdict(
+        "m", 0.5, (measured_in("A", (low + high) / 2, rule=rule, low=low, high=high, basis=basis, per_seed=per_seed),)
+    )
 
 
 @settings(max_examples=50)
@@ -76,13 +85,14 @@ def test_without_three_draws_and_by_the_papers_rule_the_value_decides_and_that_i
 
 
 def test_values_that_are_equal_in_all_draws_need_no_interval():
-    verdict = Verdict("m", 0.5, (Measured("A", F1, 0.6, None, None, "equal"),))
+    verdict = Verdict("m", 0.5, (measured_in("A", 0.6, basis="equal"),))
     assert verdict.outcome == "not refuted"
     assert not verdict.by_value
 
 
 def test_one_environment_below_refutes_whatever_is_open_elsewhere():
-    open_, below = Measured("A", F1, 0.5, 0.4, 0.6, "seeds"), Measured("B", F1, 0.3, 0.2, 0.4, "seeds")
+    open_ = measured_in("A", 0.5, low=0.4, high=0.6, basis="seeds")
+    below = measured_in("B", 0.3, low=0.2, high=0.4, basis="seeds")
     assert Verdict("m", 0.5, (open_, below)).outcome == "refuted"
     assert Verdict("m", 0.5, (open_, below)).refuted_by == ("B",)
 
@@ -98,12 +108,12 @@ def test_a_method_without_negative_values_is_held_to_positive_truth_and_that_is_
     assert checks_for(checks, positive_only=True) == checks[1:2]
     assert checks_for(checks, positive_only=False) == checks
     assert checks_for((F1,), positive_only=True) == (F1,)  # nothing else was asked
-    verdict = Verdict("m", 0.5, (Measured("A", checks[1], 0.9),), positive_only=True)
+    verdict = Verdict("m", 0.5, (measured_in("A", 0.9, checks[1]),), positive_only=True)
     assert str(verdict) == "not refuted (on positive truth: it has no negative values by design)"
 
 
 def test_in_brief_the_worst_check_of_an_environment_stands_for_the_others():
-    measured = (Measured("A", F1, 0.2), Measured("A", Check("signs", 0.75), 0.1), Measured("B", F1, 0.4))
+    measured = (measured_in("A", 0.2), measured_in("A", 0.1, Check("signs", 0.75)), measured_in("B", 0.4))
     verdict = Verdict("m", 0.5, measured)
     assert verdict.brief() == "refuted by A (signs 0.100 and 1 more); B (F1 0.400)"
     assert "F1 0.200" in str(verdict)

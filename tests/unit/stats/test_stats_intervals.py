@@ -318,7 +318,7 @@ def test_nothing_defined_is_no_interval(reduce):
 
 def test_the_same_question_has_the_same_interval():
     rows = [evidence(np.arange(9.0))]
-    assert interval(rows, largest) == interval(rows, largest)
+    assert interval(rows, largest).data == interval(rows, largest).data
 
 
 @settings(max_examples=60)
