@@ -18,7 +18,6 @@ SRC = Path(assay.__path__[0])
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 FILES = sorted(SRC.rglob("*.py"))
-COMPONENTS = [path for kind in ("environments", "methods", "metrics") for path in (SRC / kind).glob("[!_]*.py")]
 VAGUE = {"base", "manager", "helper", "handler", "util", "utility", "wrapper", "impl", "config"}
 PICKLES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 GLOBAL_SEEDS = {"manual_seed", "manual_seed_all", "seed", "seed_all"}
@@ -120,16 +119,6 @@ def test_every_file_keeps_the_house_style(problems: Callable[[Path], Iterable[st
 def test_every_generator_has_a_seed() -> None:
     found = {path: list(unseeded(path)) for path in [*FILES, *(ROOT / "tests").rglob("*.py")]}
     assert not {path: calls for path, calls in found.items() if calls}
-
-
-def component_classes(path: Path) -> list[str]:
-    call = "sample" if path.parent.name == "environments" else "__call__"
-    classes = [node for node in tree(path).body if isinstance(node, ast.ClassDef)]
-    return [node.name for node in classes if call in {getattr(item, "name", "") for item in node.body}]
-
-
-def test_a_file_holds_one_component() -> None:
-    assert not [path for path in COMPONENTS if len(component_classes(path)) != 1]
 
 
 def test_the_page_of_the_house_shows_every_room_in_the_order_of_its_layers() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import assay
 from assay.catalogue.annotations import annotated_kind
 from assay.catalogue.build import build
 from assay.catalogue.cards import REQUIRED, Card, Param, snake
@@ -22,10 +24,10 @@ every_component = pytest.mark.parametrize("card", CARDS, ids=lambda card: f"{car
 
 
 @every_component
-def test_file_registry_name_and_class_are_one_name(card: Card) -> None:
+def test_the_name_is_the_class_s_and_the_file_that_of_its_kind(card: Card) -> None:
     cls = load(card.target)
-    assert card.name == snake(cls.__name__) == Path(inspect.getfile(cls)).stem == cls.__module__.rpartition(".")[2]
-    assert Path(inspect.getfile(cls)).parent.name == card.kind
+    assert card.name == snake(cls.__name__)
+    assert cls.__module__ == f"assay.{card.kind}.{Path(inspect.getfile(cls)).stem}"
 
 
 @every_component
@@ -81,10 +83,14 @@ def _written_in(value: Any, file: str) -> bool:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_folder_is_the_catalogue(kind: str) -> None:
-    folder = Path(inspect.getfile(load(next(iter(catalogue(kind).values())).target))).parent
-    files = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("_")}
-    ours = {name for name, card in catalogue(kind).items() if card.target.startswith(f"assay.{kind}.")}
-    assert files == ours
+    """Every public file holds components, and every frozen dataclass there that can be called is one."""
+    modules = [f"assay.{kind}.{path.stem}" for path in (Path(assay.__path__[0]) / kind).glob("[!_]*.py")]
+    targets = {card.target for card in our_cards(kind).values()}
+    assert {target.partition(":")[0] for target in targets} == {*modules}
+    classes = [value for name in modules for value in vars(import_module(name)).values() if is_dataclass(value)]
+    call = "setting" if kind == "environments" else "__call__"
+    public = [cls for cls in classes if cls.__module__ in modules and not cls.__name__.startswith("_")]
+    assert {f"{cls.__module__}:{cls.__name__}" for cls in public if hasattr(cls, call)} == targets
 
 
 @pytest.mark.parametrize("name", catalogue("metrics"))

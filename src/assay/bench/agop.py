@@ -18,7 +18,7 @@ from assay.bench.problems import mlp_query, peer
 from assay.core.query import Query
 from assay.core.question import Question
 from assay.methods.agop import Agop
-from assay.methods.input_x_gradient import InputXGradient
+from assay.methods.gradient import InputXGradient
 
 OTHER = "(another method, other numbers)"
 

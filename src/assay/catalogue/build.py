@@ -67,17 +67,21 @@ def describe(component: Any) -> Spec:
         )
     cls = type(component)
     name = snake(cls.__name__)
-    kind = next((kind for kind in KINDS if cls.__module__ == f"assay.{kind}.{name}"), None)
+    kind = next((kind for kind in KINDS if _is_registered(kind, name, cls)), None)
     values = {field.name: getattr(component, field.name) for field in fields(component)} if is_dataclass(cls) else {}
-    in_catalogue = kind is not None and name in catalogue(kind)
     spec = Spec.of(
-        name if in_catalogue else _qualified_name(component),
+        _qualified_name(component) if kind is None else name,
         **{key: _spec_value(value) for key, value in values.items()},
     )
     if kind is not None:
         with suppress(SpecError):
             return resolve(kind, spec)  # whole numbers become floats where the annotation is float
     return spec
+
+
+def _is_registered(kind: str, name: str, cls: type) -> bool:
+    cards = catalogue(kind)
+    return name in cards and cards[name].ours and cards[name].target == _qualified_name(cls)
 
 
 def is_ours(component: Any) -> bool:

@@ -1,6 +1,6 @@
 """Cards: what a component declares about itself, read from its source without importing it.
 
-The catalogue is the folder: ``methods/occlusion.py`` holds ``Occlusion`` and is called ``occlusion``. Reading source
+The catalogue is the folder: the class ``Occlusion`` in a file of ``methods`` is called ``occlusion``. Reading source
 with ``ast`` keeps ``assay ls`` and ``assay run --dry-run`` quick, and reports need no component code.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import sys
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -123,47 +123,59 @@ def snake(name: str) -> str:
     return "".join(words)
 
 
-def read_folder(kind: str, folder: Path, package: str) -> Iterator[Card]:
-    """A card for every component file in a folder; files that start with ``_`` are not components."""
-    for path in sorted(folder.glob("*.py")):
-        if path.stem.startswith("_"):
-            continue
-        card = _read_card(kind, path, f"{package}.{path.stem}", path.stem)
-        if card is None:
-            raise SpecError(f"{path}: no class whose name in snake case is '{path.stem}'.")
-        yield card
+def read_folder(kind: str, folder: Path, package: str) -> list[Card]:
+    """The cards of all components in a folder, by name; files that start with ``_`` hold none."""
+    cards = []
+    for path in folder.glob("[!_]*.py"):
+        classes, lines = _read_classes(path, f"{package}.{path.stem}")
+        parts = [node for node in classes if _is_component(node)]
+        if not parts:
+            raise SpecError(f"{path}: no dataclass with __call__, or with setting for an environment.")
+        cards += [_card(kind, path, f"{package}.{path.stem}", snake(node.name), node, lines) for node in parts]
+    return sorted(cards, key=lambda card: card.name)
 
 
 def read_file(kind: str, path: Path, module: str, name: str, attr: str | None = None) -> Card | None:
-    """The card of class ``attr`` (default: the class named like the file), with the digest of the source as it is now.
+    """The card of class ``attr`` (default: the class of this name), with the digest of the source as it is now.
 
     None if the file does not define the class, or if it inherits from another one.
     """
-    card = _read_card(kind, path, module, name, attr)
-    return None if card is None else replace(card, digest=card.source)
+    classes, lines = _read_classes(path, module)
+    node = next((node for node in classes if (node.name == attr if attr else snake(node.name) == name)), None)
+    if node is None or node.bases:
+        return None  # inherited fields are defined elsewhere
+    card = _card(kind, path, module, name, node, lines)
+    return replace(card, digest=card.source)
 
 
-def _read_card(kind: str, path: Path, module: str, name: str, attr: str | None = None) -> Card | None:
+def _read_classes(path: Path, module: str) -> tuple[list[ast.ClassDef], list[str]]:
     try:
         body = ast.parse(path.read_bytes()).body
         with tokenize.open(path) as stream:  # decoded as Python does it: byte order mark, coding line
-            text = stream.read()
+            lines = stream.read().splitlines()
     except SyntaxError as error:
         raise SpecError(f"cannot read module '{module}': {error.msg} in line {error.lineno}.") from None
     except ValueError as error:  # a null byte, an unknown coding
         raise SpecError(f"cannot read module '{module}': {error}.") from None
-    for node in body:
-        if isinstance(node, ast.ClassDef) and (node.name == attr if attr else snake(node.name) == name):
-            if node.bases:
-                return None  # inherited fields are defined elsewhere
-            params, facts = _fields(node, text.splitlines())
-            params = params if any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list) else ()
-            functions = [item for item in node.body if isinstance(item, ast.FunctionDef)]
-            calls = tuple(item.name for item in functions if not _is_property(item))
-            properties = tuple(item.name for item in functions if _is_property(item))
-            doc = ast.get_docstring(node) or ""
-            return Card(kind, name, f"{module}:{node.name}", doc, params, facts, path, calls, properties)
-    return None
+    return [node for node in body if isinstance(node, ast.ClassDef)], lines
+
+
+def _is_component(node: ast.ClassDef) -> bool:
+    names = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
+    return _is_dataclass(node) and not node.name.startswith("_") and bool(names & {"__call__", "setting"})
+
+
+def _is_dataclass(node: ast.ClassDef) -> bool:
+    return any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list)
+
+
+def _card(kind: str, path: Path, module: str, name: str, node: ast.ClassDef, lines: list[str]) -> Card:
+    params, facts = _fields(node, lines)
+    functions = [item for item in node.body if isinstance(item, ast.FunctionDef)]
+    calls = tuple(item.name for item in functions if not _is_property(item))
+    properties = tuple(item.name for item in functions if _is_property(item))
+    doc, params = ast.get_docstring(node) or "", params if _is_dataclass(node) else ()
+    return Card(kind, name, f"{module}:{node.name}", doc, params, facts, path, calls, properties)
 
 
 def _is_property(function: ast.FunctionDef) -> bool:

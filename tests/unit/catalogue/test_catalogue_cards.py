@@ -111,18 +111,24 @@ def test_snake(name, expected):
     assert snake(name) == expected
 
 
-def test_a_folder_is_read_in_order_without_its_private_files(tmp_path):
-    for name in ("b_thing", "a_thing"):
-        (tmp_path / f"{name}.py").write_text(f"class {name[0].upper()}Thing: ...\n")
+def test_a_folder_is_read_by_name_without_its_private_files_and_helpers(tmp_path):
+    component = "@dataclass\nclass {}:\n    def __call__(self): ...\n"
+    (tmp_path / "a_family.py").write_text("".join(map(component.format, ("CThing", "_Helper", "AThing"))))
+    (tmp_path / "b_thing.py").write_text(component.format("BThing") + "class Plain:\n    def __call__(self): ...\n")
     (tmp_path / "_private.py").write_text("this is not even Python")
     (tmp_path / "__init__.py").write_text("")
-    assert [card.name for card in read_folder("methods", tmp_path, "p")] == ["a_thing", "b_thing"]
+    found = [(card.name, card.target) for card in read_folder("methods", tmp_path, "p")]
+    assert found == [
+        ("a_thing", "p.a_family:AThing"),
+        ("b_thing", "p.b_thing:BThing"),
+        ("c_thing", "p.a_family:CThing"),
+    ]
 
 
-def test_a_file_without_its_class_is_an_error_that_names_both(tmp_path):
+def test_a_file_without_a_component_is_an_error_that_names_it(tmp_path):
     (tmp_path / "thing.py").write_text("class Other: ...\n")
-    with pytest.raises(SpecError, match=r"thing.py: no class whose name in snake case is 'thing'"):
-        list(read_folder("methods", tmp_path, "p"))
+    with pytest.raises(SpecError, match=r"thing.py: no dataclass with __call__"):
+        read_folder("methods", tmp_path, "p")
 
 
 def test_a_module_on_the_path_is_read_without_being_imported(modules):
