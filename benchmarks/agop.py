@@ -15,7 +15,7 @@ from assay.artifacts.answer import fit
 from assay.core.query import Query
 from assay.core.question import Question
 from assay.methods.agop import Agop
-from assay.methods.input_x_gradient import InputXGradient
+from assay.methods.gradient import InputXGradient
 from benchmarks.deep_shap import BACKGROUND, deep_explainer, paper_query, predicted
 from benchmarks.measuring import Problem
 from benchmarks.problems import mlp_query, peer

@@ -167,7 +167,8 @@ def _component_files(text: str) -> tuple[Path, ...]:
     except (SpecError, ValueError, KeyError, IndexError):
         return ()
     names = [(kind, aliases(kind)[name].name if name in aliases(kind) else name) for kind in KINDS]
-    return tuple(ROOT / "src/assay" / kind / f"{found}.py" for kind, found in names if found in catalogue(kind))
+    cards = [catalogue(kind)[found] for kind, found in names if found in catalogue(kind)]
+    return tuple(file for card in cards for file in _files_of(card.target.partition(":")[0]))
 
 
 @cache

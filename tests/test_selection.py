@@ -10,7 +10,7 @@ import pytest
 from selection import ROOT, SECONDS, _chosen, _distance
 
 OCCLUSION = ROOT / "src/assay/methods/occlusion.py"
-SPEARMAN = ROOT / "src/assay/metrics/spearman.py"
+SPEARMAN = ROOT / "src/assay/metrics/ranks.py"
 
 
 def item(path: str, **parameters: str) -> SimpleNamespace:

@@ -9,10 +9,9 @@ from torch import Generator
 
 import assay
 from assay.environments.cifar import Cifar
-from assay.methods.grad_cam import GradCam
-from assay.methods.input_x_gradient import InputXGradient
+from assay.methods.cam import GradCam, XGradCam
+from assay.methods.gradient import InputXGradient
 from assay.methods.integrated_gradients import IntegratedGradients
-from assay.methods.x_grad_cam import XGradCam
 from assay.train.named import last_stage
 from assay.train.networks import initialise
 from assay.train.resnet import resnet, resnet_wide_stem

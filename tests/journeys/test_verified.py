@@ -66,7 +66,7 @@ def test_a_docstring_in_kit_leaves_every_page_verified_and_a_line_of_a_method_do
     edit(copied / "assay/kit/curves.py", '"""', '"""Reworded: ')
     edit(copied / "assay/kit/curves.py", "\n\n", "\n\n# a reason\n")
     assert listed(copied) == before
-    edit(copied / "assay/methods/input_x_gradient.py", "return ", "return 1.0 * ")
+    edit(copied / "assay/methods/lrp.py", "return query.x *", "return 1.0 * query.x *")
     now = listed(copied)
     assert DEMO in now
     assert "attributionlab/baseline" not in now  # it has no such method

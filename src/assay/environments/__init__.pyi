@@ -3,6 +3,7 @@ from assay.environments.beside import Beside as Beside
 from assay.environments.cifar import Cifar as Cifar
 from assay.environments.color_count import ColorCount as ColorCount
 from assay.environments.in_domain import InDomain as InDomain
+from assay.environments.linear import Linear as Linear
 from assay.environments.own import Own as Own
 from assay.environments.pixel_count import PixelCount as PixelCount
 from assay.environments.pixel_modulo import PixelModulo as PixelModulo

@@ -14,7 +14,7 @@ from assay.core.errors import NotApplicable
 from assay.core.query import Query
 from assay.kit.bottleneck import Bottleneck
 from assay.kit.layers import forward_hooks
-from assay.methods._cam import activations, spatial_layer
+from assay.methods._layer_maps import activations, spatial_layer
 
 Loss = Callable[[Tensor], Tensor]  # (N, K, ...) -> (N, K)
 

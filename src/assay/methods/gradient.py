@@ -1,4 +1,4 @@
-"""The gradient (Simonyan et al., 2014)."""
+"""The gradient (Simonyan et al., 2014), and input times gradient (Shrikumar et al., 2016)."""
 
 from __future__ import annotations
 
@@ -21,3 +21,16 @@ class Gradient:
 
     def __call__(self, query: Query) -> Tensor:
         return query.gradient(query.x)
+
+
+@dataclass(frozen=True)
+class InputXGradient:
+    """The input times its gradient: what each entry contributes if the model is linear without bias.
+
+    It does not use the question's baseline.
+    """
+
+    paper: ClassVar[str] = "Shrikumar et al., 2016"
+
+    def __call__(self, query: Query) -> Tensor:
+        return query.x * query.gradient(query.x)

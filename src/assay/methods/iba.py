@@ -20,7 +20,7 @@ from assay.methods._bottleneck import (
     replaced_output,
     statistics,
 )
-from assay.methods._cam import upsampled
+from assay.methods._layer_maps import upsampled
 
 
 @dataclass(frozen=True)

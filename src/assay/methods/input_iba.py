@@ -14,7 +14,7 @@ from assay.core.query import Query
 from assay.kit.bottleneck import Bottleneck
 from assay.kit.critic import Critic
 from assay.methods._bottleneck import Descent, bottleneck_layer, layer_output, objective
-from assay.methods._cam import activations
+from assay.methods._layer_maps import activations
 from assay.methods.iba import Iba, bits
 
 

@@ -1,7 +1,8 @@
-"""Occlusion (Zeiler and Fergus, 2014)."""
+"""What the score loses when features are replaced: one by one, or patch by patch (Zeiler and Fergus, 2014)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,8 +11,34 @@ from torch import Tensor
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.query import Query
-from assay.methods._coalitions import score_drops
-from assay.methods.feature_ablation import FeatureAblation
+from assay.methods._coalitions import coalition_samples
+
+
+def score_drops(query: Query, count: int, keep: Callable[[slice], Tensor]) -> Tensor:
+    """The sample's score minus that of each of ``count`` coalitions, which are made part by part: (B, count)."""
+    scores = query.score_each(count, lambda part: coalition_samples(query, keep(part)))
+    return (query.score(query.x) - scores).T
+
+
+@dataclass(frozen=True)
+class FeatureAblation:
+    """How much the score drops when one feature is replaced by the baseline.
+
+    A feature is replaced with all its entries: a pixel with its channels, a column with its one-hot block, a token with
+    its embedding (Captum's FeatureAblation with the features as ``feature_mask``). One model row per sample and
+    feature. Needs no gradients.
+    """
+
+    paper: ClassVar[str] = "Kokhlikyan et al., 2020"
+
+    def __call__(self, query: Query) -> Tensor:
+        shape = query.setting.features.shape
+        features = torch.arange(torch.Size(shape).numel(), device=query.x.device)
+
+        def without_one(part: slice) -> Tensor:
+            return (features != features[part, None]).view(-1, *shape)
+
+        return score_drops(query, len(features), without_one).reshape(-1, *shape)
 
 
 @dataclass(frozen=True)

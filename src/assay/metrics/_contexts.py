@@ -7,11 +7,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from assay.core.features import Features
 from assay.core.query import Query
 from assay.core.rng import Draws
 from assay.core.trial import Scene
 from assay.kit.rounding import units_in_last_place
-from assay.metrics._members import feature_entries
 from assay.metrics._removal import Removal
 
 EQUAL = 256  # units in the last place of the largest score: inside a network, numbers may be larger than its scores
@@ -75,3 +75,13 @@ def equal_scores(left: Tensor, right: Tensor, plain: Tensor) -> Tensor:
     largest = torch.maximum(torch.maximum(left.abs(), right.abs()), plain.abs().amax(dim=0))
     rounding = units_in_last_place(left.dtype, EQUAL) * largest
     return ((left - right).abs() <= rounding).all(dim=0)  # a score that is not finite equals no other
+
+
+def feature_entries(features: Features, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The entries (P, width) of every feature, and how many it has (P,); shorter rows repeat their last entry."""
+    size = torch.Size(features.shape).numel()
+    owner = features.expand(torch.arange(size, device=device).view(features.shape)).flatten()
+    width = owner.bincount(minlength=size)
+    position = torch.arange(int(width.max()), device=device).minimum(width[:, None] - 1)
+    start = width.cumsum(dim=0) - width
+    return owner.argsort(stable=True)[start[:, None] + position], width

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from assay.core.evidence import Evidence
 from assay.core.trial import Trial
 from assay.kit.soft_precision import part_of_sign, precision
-from assay.metrics._pair import some_not_all
+from assay.metrics._counting import some_not_all
 from assay.metrics._rows import rows
 
 

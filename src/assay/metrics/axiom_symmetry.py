@@ -8,12 +8,11 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from assay.core.errors import SpecError
+from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
 from assay.core.question import Question
 from assay.core.trial import Scene, Trial, per_feature
-from assay.metrics._contexts import equal_scores, random_contexts, scores_after, substitutes
-from assay.metrics._members import Pairs, random_pairs, values_at, with_values
+from assay.metrics._contexts import equal_scores, feature_entries, random_contexts, scores_after, substitutes
 from assay.metrics._removal import Removal
 from assay.metrics._rows import rows
 
@@ -108,3 +107,50 @@ def _evidence(maps: Tensor, pairs: Pairs, same: Tensor) -> Evidence:
     total = ((first.abs() + second.abs()) * same).sum(dim=0)
     value = (gap * same).sum(dim=0) / total.where(total > 0, 1.0)
     return rows(value=value.clamp(max=1.0), defined=same.any(dim=0), pairs=same.sum(dim=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of features, chosen for each sample on its own."""
+
+    first: Tensor  # (K, B) features
+    second: Tensor
+    left: Tensor  # (K, B, width) entries of the first, of the second
+    right: Tensor
+    equal_width: Tensor  # (K, B) both have equally many entries
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def subset(self, index: Tensor) -> Pairs:
+        """The pairs with these indices, or of this mask."""
+        return Pairs(
+            self.first[index], self.second[index], self.left[index], self.right[index], self.equal_width[index]
+        )
+
+
+def random_pairs(scene: Scene, count: int) -> Pairs:
+    """``count`` random pairs of two different features, or all pairs if there are no more."""
+    features, samples = scene.setting.features, len(scene.samples)
+    size = torch.Size(features.shape).numel()
+    if size < 2:
+        raise NotApplicable("needs at least two features")
+    if size * (size - 1) // 2 <= count:
+        both = torch.combinations(torch.arange(size)).T[:, :, None].expand(2, -1, samples)
+    else:
+        start, step = scene.draws("pairs").uniform(2, count).double().permute(1, 2, 0)  # (count, B) both
+        first = (start * size).long()
+        both = torch.stack([first, (first + 1 + (step * (size - 1)).long()) % size])
+    first, second = both.to(scene.samples.x.device)
+    entries, width = feature_entries(features, first.device)
+    return Pairs(first, second, entries[first], entries[second], width[first] == width[second])
+
+
+def values_at(x: Tensor, entries: Tensor) -> Tensor:
+    """The values of x (K, B, *entries) in the entries (K, B, width)."""
+    return x.flatten(2).gather(2, entries)
+
+
+def with_values(x: Tensor, entries: Tensor, values: Tensor) -> Tensor:
+    """Inputs (K, B, *entries) with other values in these entries."""
+    return x.flatten(2).scatter(2, entries, values).view(x.shape)

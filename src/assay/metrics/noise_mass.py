@@ -13,7 +13,7 @@ from assay.core.evidence import Evidence
 from assay.core.facts import Varies
 from assay.core.trial import Trial
 from assay.kit.soft_precision import precision
-from assay.metrics._pair import counting_samples, some_not_all
+from assay.metrics._counting import counting_samples, some_not_all
 from assay.metrics._rows import rows
 
 

@@ -13,7 +13,7 @@ from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
 from assay.core.trial import Trial
 from assay.kit.soft_precision import part_of_sign
-from assay.metrics._pair import some_not_all
+from assay.metrics._counting import some_not_all
 from assay.metrics._rows import rows
 
 

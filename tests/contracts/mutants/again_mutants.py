@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from assay.catalogue.registry import card
 from contracts.mutants.mutant import Mutant, each
 
-PERTURB = "assay.metrics._perturb"
-SIMILAR = "assay.metrics._similar"
+PERTURBED = "assay.metrics.infidelity"
+SANITY = "assay.metrics.sanity"
 REPEAT = "assay.metrics._repeat"
-RENEW = "assay.metrics._reinitialise"
 CONTEXTS = "assay.metrics._contexts"
-MEMBERS = "assay.metrics._members"
-GAP = "assay.metrics._gap"
-MIXTURE = "assay.metrics._mixture"
-OWN = "assay.metrics.{}"
+PAIRS = "assay.metrics.axiom_symmetry"
+SUMS = "assay.metrics.axiom_sums"
 ALIKE = ("class_sensitivity", "choice_sensitivity", "parameter_randomisation")
 GAPS = ("axiom_linearity", "axiom_completeness")
 
 
 def own(metric: str, wrong: str, place: str, old: str, new: str) -> Mutant:
-    return Mutant(metric, wrong, OWN.format(metric), place, old, new)
+    return Mutant(metric, wrong, card("metrics", metric).target.partition(":")[0], place, old, new)
 
 
 INFIDELITY = [
@@ -130,7 +128,7 @@ INFIDELITY = [
     Mutant(
         "infidelity",
         "kept, not removed",
-        PERTURB,
+        PERTURBED,
         "removed_sets",
         "torch.rand(count, size, generator=stream) < share",
         "torch.rand(count, size, generator=stream) > share",
@@ -138,7 +136,7 @@ INFIDELITY = [
     Mutant(
         "infidelity",
         "sets may be empty",
-        PERTURB,
+        PERTURBED,
         "removed_sets",
         "torch.where(removed.any(dim=1, keepdim=True), removed, single)",
         "removed",
@@ -146,7 +144,7 @@ INFIDELITY = [
     Mutant(
         "infidelity",
         "one size of squares",
-        PERTURB,
+        PERTURBED,
         "removed_squares",
         "torch.randint(1, largest + 1, (count,), generator=stream)",
         "torch.full((count,), largest)",
@@ -154,12 +152,12 @@ INFIDELITY = [
     Mutant(
         "infidelity",
         "squares in a corner",
-        PERTURB,
+        PERTURBED,
         "removed_squares",
         "(position * torch.stack([height - side + 1, width - side + 1])).floor()",
         "position * 0",
     ),
-    Mutant("infidelity", "the same noise again", PERTURB, "noise", "f'noise {index}'", "'noise'"),
+    Mutant("infidelity", "the same noise again", PERTURBED, "noise", "f'noise {index}'", "'noise'"),
 ]
 
 MAX_SENSITIVITY = [
@@ -241,11 +239,11 @@ CLASSES = [
         "outputs.shape[1] < 2",
         "outputs.shape[1] < 1",
     ),
-    *each(ALIKE, "rank correlation always", SIMILAR, "similarity", "by == 'spearman'", "True"),
+    *each(ALIKE, "rank correlation always", SANITY, "similarity", "by == 'spearman'", "True"),
     *each(
         ALIKE,
         "cosine not normalised",
-        SIMILAR,
+        SANITY,
         "_unit_length",
         "normalize(values / largest.where(largest > 0, 1.0), dim=-1)",
         "values",
@@ -253,7 +251,7 @@ CLASSES = [
     Mutant(
         "class_sensitivity",
         "maps of zeros are like others",
-        SIMILAR,
+        SANITY,
         "similarity",
         "left.any(dim=-1) & right.any(dim=-1)",
         "left.any(dim=-1) | right.any(dim=-1)",
@@ -261,7 +259,7 @@ CLASSES = [
     Mutant(
         "class_sensitivity",
         "rounding is an order",
-        SIMILAR,
+        SANITY,
         "similarity",
         "spearman(_on_grid(left), _on_grid(right))",
         "spearman(left, right)",
@@ -383,7 +381,7 @@ RANDOMISATION = [
     Mutant(
         "parameter_randomisation",
         "the model itself is spoiled",
-        RENEW,
+        SANITY,
         "reinitialised",
         "copy = model_copy(model)",
         "copy = model",
@@ -391,7 +389,7 @@ RANDOMISATION = [
     Mutant(
         "parameter_randomisation",
         "weights too small",
-        RENEW,
+        SANITY,
         "_reset",
         "sqrt(_inputs(parameter) if parameter.dim() > 1 else most_inputs)",
         "_inputs(parameter) if parameter.dim() > 1 else most_inputs",
@@ -399,7 +397,7 @@ RANDOMISATION = [
     Mutant(
         "parameter_randomisation",
         "large biases",
-        RENEW,
+        SANITY,
         "_reset",
         "_inputs(parameter) if parameter.dim() > 1 else most_inputs",
         "_inputs(parameter)",
@@ -407,7 +405,7 @@ RANDOMISATION = [
     Mutant(
         "parameter_randomisation",
         "running statistics stay",
-        RENEW,
+        SANITY,
         "_reset",
         "module.reset_parameters()",
         "nn.init.ones_(module.weight)\nnn.init.zeros_(module.bias)",
@@ -528,14 +526,14 @@ SYMMETRY = [
         "Removal.of(scene, self.canvas, Question(self.readout, self.temperature))",
         "Removal.of(scene, 'zero', Question(self.readout, self.temperature))",
     ),
-    Mutant("axiom_symmetry", "a feature with itself", MEMBERS, "random_pairs", "first + 1", "first"),
+    Mutant("axiom_symmetry", "a feature with itself", PAIRS, "random_pairs", "first + 1", "first"),
     Mutant(
-        "axiom_symmetry", "neighbours only", MEMBERS, "random_pairs", "(step * (size - 1)).long()", "(step * 0).long()"
+        "axiom_symmetry", "neighbours only", PAIRS, "random_pairs", "(step * (size - 1)).long()", "(step * 0).long()"
     ),
     Mutant(
         "axiom_symmetry",
         "first entries only",
-        MEMBERS,
+        CONTEXTS,
         "feature_entries",
         "start[:, None] + position",
         "start[:, None] + 0 * position",
@@ -569,7 +567,7 @@ LINEARITY = [
     Mutant(
         "axiom_linearity",
         "not asked whether it is a sum",
-        MIXTURE,
+        SUMS,
         "mixture_setting",
         "folded is not None "
         "and _outputs_are_sums(replace(query, setting=_with_model(setting, folded)), query, mixture)",
@@ -578,7 +576,7 @@ LINEARITY = [
     Mutant(
         "axiom_linearity",
         "bias not summed",
-        MIXTURE,
+        SUMS,
         "_folded_copy",
         "mixture @ candidates[-1].bias",
         "10 + candidates[-1].bias",
@@ -586,18 +584,16 @@ LINEARITY = [
     Mutant(
         "axiom_linearity",
         "the model itself is folded",
-        MIXTURE,
+        SUMS,
         "_folded_copy",
         "copy = model_copy(model)",
         "copy = model",
     ),
-    Mutant(
-        "axiom_linearity", "logits summed for probabilities", MIXTURE, "mixture_setting", "[nn.Softmax(dim=1)]", "[]"
-    ),
+    Mutant("axiom_linearity", "logits summed for probabilities", SUMS, "mixture_setting", "[nn.Softmax(dim=1)]", "[]"),
     Mutant(
         "axiom_linearity",
         "temperature ignored",
-        MIXTURE,
+        SUMS,
         "mixture_setting",
         "question.temperature in (None, 1.0)",
         "True",
@@ -605,7 +601,7 @@ LINEARITY = [
     Mutant(
         "axiom_linearity",
         "hints left behind",
-        MIXTURE,
+        SUMS,
         "_with_modules_after",
         "f'model.{hint}' if hint in layers else hint",
         "hint",
@@ -613,7 +609,7 @@ LINEARITY = [
     Mutant(
         "axiom_linearity",
         "the fast twin stays",
-        MIXTURE,
+        SUMS,
         "_with_model",
         "replace(setting, model=model, forward=None)",
         "replace(setting, model=model)",
@@ -647,19 +643,19 @@ COMPLETENESS = [
     *each(
         GAPS,
         "relative to the smaller",
-        GAP,
+        SUMS,
         "relative_gap",
         "torch.maximum(left_size, right_size)",
         "torch.minimum(left_size, right_size)",
     ),
     *each(
-        GAPS, "relative to both", GAP, "relative_gap", "torch.maximum(left_size, right_size)", "left_size + right_size"
+        GAPS, "relative to both", SUMS, "relative_gap", "torch.maximum(left_size, right_size)", "left_size + right_size"
     ),
-    *each(GAPS, "absolute", GAP, "relative_gap", "difference / larger.where(defined, 1.0)", "difference"),
+    *each(GAPS, "absolute", SUMS, "relative_gap", "difference / larger.where(defined, 1.0)", "difference"),
     *each(
         GAPS,
         "cut at 1",
-        GAP,
+        SUMS,
         "relative_gap",
         "(difference / larger.where(defined, 1.0)).clamp(max=2.0)",
         "(difference / larger.where(defined, 1.0)).clamp(max=1.0)",

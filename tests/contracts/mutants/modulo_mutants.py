@@ -7,7 +7,7 @@ from contracts.mutants.mutant import Mutant, each
 RANKS = "assay.kit.feature_orders"
 CURVES = "assay.kit.curves"
 ORDER = "assay.metrics._order"
-OWN = "assay.metrics.modulo_deletion"
+OWN = "assay.metrics.modulo"
 MODULO = ("modulo_insertion", "modulo_deletion")
 
 MUTANTS = [

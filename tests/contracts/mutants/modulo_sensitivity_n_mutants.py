@@ -6,7 +6,7 @@ from contracts.mutants.mutant import Mutant
 
 RANKS = "assay.kit.feature_orders"
 SETS = "assay.metrics._sets"
-OWN = "assay.metrics.modulo_sensitivity_n"
+OWN = "assay.metrics.modulo"
 
 MUTANTS = [
     Mutant(

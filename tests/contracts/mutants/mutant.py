@@ -27,8 +27,8 @@ class Mutant:
 
 
 def each(components: tuple[str, ...], wrong: str, module: str, place: str, old: str, new: str) -> list[Mutant]:
-    """The same change for several metrics or methods; ``{}`` in the module is the name."""
-    return [Mutant(name, wrong, module.format(name), place, old, new) for name in components]
+    """The same change for several metrics or methods."""
+    return [Mutant(name, wrong, module, place, old, new) for name in components]
 
 
 def path_of(module: str) -> Path:

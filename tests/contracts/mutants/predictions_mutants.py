@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from contracts.mutants.mutant import Mutant, each
 
-PAIR = "assay.metrics._pair"
+COUNTING = "assay.metrics._counting"
 ACCURACY = "assay.metrics.accuracy"
 CONFIDENCE = "assay.metrics.confidence"
 CHOOSING = ("spearman", "top_k", "precision_at_support", "noise_mass")
 
 MUTANTS = [
-    *each(CHOOSING, "all samples count, always", PAIR, "counting_samples", "samples == 'all'", "samples"),
-    *each(CHOOSING, "only correct ones, always", PAIR, "counting_samples", "samples == 'all'", "False"),
+    *each(CHOOSING, "all samples count, always", COUNTING, "counting_samples", "samples == 'all'", "samples"),
+    *each(CHOOSING, "only correct ones, always", COUNTING, "counting_samples", "samples == 'all'", "False"),
     *each(
         CHOOSING,
         "what was asked about",
-        PAIR,
+        COUNTING,
         "counting_samples",
         "scene.question.target == 'predicted'",
         "scene.question.target",
@@ -23,12 +23,12 @@ MUTANTS = [
     *each(
         CHOOSING,
         "the wrong ones",
-        PAIR,
+        COUNTING,
         "counting_samples",
         "targets_for(scene.setting, Question(target='predicted'), scene.samples, scene.machine) == label",
         "targets_for(scene.setting, Question(target='predicted'), scene.samples, scene.machine) != label",
     ),
-    *each(CHOOSING, "a value is a class", PAIR, "counting_samples", "not classifies(scene)", "False"),
+    *each(CHOOSING, "a value is a class", COUNTING, "counting_samples", "not classifies(scene)", "False"),
     Mutant(
         "accuracy",
         "the explained class",

@@ -6,11 +6,9 @@ from contracts.mutants.mutant import Mutant, each
 
 SOFT = "assay.kit.soft_precision"
 SMOOTH = "assay.kit.blur"
-SIGNED = "assay.metrics._signed"
-OWN = "assay.metrics.{}"
+SIGNED = "assay.metrics.signed_truth"
 SOFTS = ("precision", "recall", "f1")
 AGREE = "sign_agreement"
-OWN_AGREE = "assay.metrics.sign_agreement"
 
 MUTANTS = [
     *each(
@@ -57,7 +55,7 @@ MUTANTS = [
     Mutant(
         AGREE,
         "features that are not named count",
-        OWN_AGREE,
+        SIGNED,
         "SignAgreement.__call__",
         "true.abs() * (claimed != 0)",
         "true.abs()",
@@ -65,7 +63,7 @@ MUTANTS = [
     Mutant(
         AGREE,
         "every feature counts the same",
-        OWN_AGREE,
+        SIGNED,
         "SignAgreement.__call__",
         "true.abs() * (claimed != 0)",
         "(true * claimed != 0).double()",
@@ -73,7 +71,7 @@ MUTANTS = [
     Mutant(
         AGREE,
         "signs reversed",
-        OWN_AGREE,
+        SIGNED,
         "SignAgreement.__call__",
         "named * (claimed * true > 0)",
         "named * (claimed * true < 0)",
@@ -81,7 +79,7 @@ MUTANTS = [
     Mutant(
         AGREE,
         "over all of the map",
-        OWN_AGREE,
+        SIGNED,
         "SignAgreement.__call__",
         "true.abs() * (claimed != 0)",
         "claimed.abs()",
@@ -89,7 +87,7 @@ MUTANTS = [
     Mutant(
         AGREE,
         "always defined",
-        OWN_AGREE,
+        SIGNED,
         "SignAgreement.__call__",
         "rows(value=(right / total.where(defined, 1.0)).where(defined, 0.0), defined=defined)",
         "rows(value=(right / total.where(defined, 1.0)).where(defined, 0.0), defined=defined | True)",
@@ -144,8 +142,14 @@ MUTANTS = [
         "-0.5 * (offsets / sigma) ** 2",
         "-2.0 * (offsets / sigma) ** 2",
     ),
-    *each(SOFTS, "always defined", OWN, "", "true.any(dim=1)", "true.any(dim=1) | True"),
-    *each(SOFTS, "defined by the map", OWN, "", "true.any(dim=1)", "claimed.any(dim=1)"),
+    *(
+        Mutant(name, wrong, SIGNED, f"{name.title()}.__call__", "true.any(dim=1)", new)
+        for name in SOFTS
+        for wrong, new in (
+            ("always defined", "true.any(dim=1) | True"),
+            ("defined by the map", "claimed.any(dim=1)"),
+        )
+    ),
     *each(
         SOFTS,
         "graded truth left as it is",

@@ -6,7 +6,7 @@ from contracts.mutants.mutant import Mutant
 
 CURVES = "assay.kit.curves"
 SETS = "assay.metrics._soco_sets"
-RULE = "assay.metrics._soco_rule"
+RULE = "assay.metrics.soundness"
 SOCO = "assay.metrics._soco"
 OWN = "assay.metrics.soundness"
 

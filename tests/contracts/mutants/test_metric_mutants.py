@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-import assay.metrics.f1
+import assay.metrics.signed_truth
 from assay.catalogue.registry import card, expand_alias
 from assay.catalogue.sources import source_files
 from assay.core.spec import Spec
@@ -101,10 +101,10 @@ def test_every_metric_has_at_least_three_wrong_versions() -> None:
 
 
 def test_planting_leaves_the_real_metrics_alone() -> None:
-    real = assay.metrics.f1.F1
+    real = assay.metrics.signed_truth.F1
     with planted_metric(wrong_versions("f1")[0]) as wrong:
         assert wrong is not real
-    from assay.metrics.f1 import F1
+    from assay.metrics.signed_truth import F1
 
     assert F1 is real
     CHECKS["f1"](F1)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from contracts.mutants.mutant import Mutant, each
 
 RANKS = "assay.kit.feature_orders"
-PAIR = "assay.metrics._pair"
-OWN = "assay.metrics.{}"
+COUNTING = "assay.metrics._counting"
+OWN = "assay.metrics.ranks"
+POINTING = "assay.metrics.pointing_game"
 CHOOSING = ("top_k", "precision_at_support")
 REGIONS = ("precision_at_support", "noise_mass", "attr_share", "pointing_game")
 RANKED = ("spearman", "top_k", "precision_at_support")
@@ -15,7 +16,7 @@ MUTANTS = [
     *each(
         RANKED,
         "signs always count",
-        PAIR,
+        OWN,
         "attribution_and_effect",
         "(claimed.abs(), true.abs()) if absolute else (claimed, true)",
         "(claimed.abs(), true.abs()) if False else (claimed, true)",
@@ -23,16 +24,16 @@ MUTANTS = [
     *each(
         RANKED,
         "signs never count",
-        PAIR,
+        OWN,
         "attribution_and_effect",
         "(claimed.abs(), true.abs()) if absolute else (claimed, true)",
         "(claimed.abs(), true.abs()) if True else (claimed, true)",
     ),
-    *each(("spearman", "top_k"), "size against signed effect", PAIR, "attribution_and_effect", "true.abs()", "true"),
+    *each(("spearman", "top_k"), "size against signed effect", OWN, "attribution_and_effect", "true.abs()", "true"),
     *each(
         RANKED,
         "first sample's truth for all",
-        PAIR,
+        OWN,
         "attribution_and_effect",
         "trial.effect.flatten(1)",
         "trial.effect[:1].flatten(1).expand(len(trial), -1)",
@@ -40,7 +41,7 @@ MUTANTS = [
     *each(
         REGIONS,
         "defined where all is true",
-        PAIR,
+        COUNTING,
         "some_not_all",
         "chosen.any(dim=1) & ~chosen.all(dim=1)",
         "chosen.any(dim=1)",
@@ -48,7 +49,7 @@ MUTANTS = [
     *each(
         REGIONS,
         "defined where nothing is true",
-        PAIR,
+        COUNTING,
         "some_not_all",
         "chosen.any(dim=1) & ~chosen.all(dim=1)",
         "~chosen.all(dim=1)",
@@ -91,7 +92,7 @@ MUTANTS = [
     Mutant(
         "top_k",
         "always defined",
-        OWN.format("top_k"),
+        OWN,
         "TopK.__call__",
         "rows(value=(both.sum(dim=1) / k).where(defined, 0.0), defined=defined)",
         "rows(value=(both.sum(dim=1) / k).where(defined, 0.0), defined=defined | True)",
@@ -99,7 +100,7 @@ MUTANTS = [
     Mutant(
         "precision_at_support",
         "always defined",
-        OWN.format("precision_at_support"),
+        OWN,
         "PrecisionAtSupport.__call__",
         "rows(value=(hits / support.clamp(min=1)).where(defined, 0.0), defined=defined)",
         "rows(value=(hits / support.clamp(min=1)).where(defined, 0.0), defined=defined | True)",
@@ -158,7 +159,7 @@ MUTANTS = [
     Mutant(
         "spearman",
         "ceiling of the map",
-        OWN.format("spearman"),
+        OWN,
         "Spearman.__call__",
         "spearman_ceiling(true)",
         "spearman_ceiling(claimed)",
@@ -166,7 +167,7 @@ MUTANTS = [
     Mutant(
         "spearman",
         "ceiling of signed effects",
-        OWN.format("spearman"),
+        OWN,
         "Spearman.__call__",
         "spearman_ceiling(true)",
         "spearman_ceiling(trial.effect.flatten(1))",
@@ -174,7 +175,7 @@ MUTANTS = [
     Mutant(
         "spearman",
         "value over its ceiling",
-        OWN.format("spearman"),
+        OWN,
         "Spearman.__call__",
         "value.where(defined, 0.0)",
         "value / spearman_ceiling(true).clamp(min=0.1).where(defined, 0.0)",
@@ -182,7 +183,7 @@ MUTANTS = [
     Mutant(
         "top_k",
         "union",
-        OWN.format("top_k"),
+        OWN,
         "TopK.__call__",
         "both.sum(dim=1) / k",
         "both.sum(dim=1) / (2 * k - both.sum(dim=1))",
@@ -190,7 +191,7 @@ MUTANTS = [
     Mutant(
         "top_k",
         "one more",
-        OWN.format("top_k"),
+        OWN,
         "TopK.__call__",
         "torch.full((len(trial),), k, device=claimed.device)",
         "torch.full((len(trial),), k + 1, device=claimed.device)",
@@ -198,18 +199,16 @@ MUTANTS = [
     Mutant(
         "top_k",
         "any effect",
-        OWN.format("top_k"),
+        OWN,
         "TopK.__call__",
         "among_largest(true, count, self.ties)",
         "true != 0",
     ),
-    Mutant(
-        "top_k", "over all features", OWN.format("top_k"), "TopK.__call__", "both.sum(dim=1) / k", "both.mean(dim=1)"
-    ),
+    Mutant("top_k", "over all features", OWN, "TopK.__call__", "both.sum(dim=1) / k", "both.mean(dim=1)"),
     Mutant(
         "top_k",
         "k of the environment first",
-        OWN.format("top_k"),
+        OWN,
         "TopK._k",
         "self.k is not None",
         "self.k is not None and trial.scene.setting.informative is None",
@@ -217,7 +216,7 @@ MUTANTS = [
     Mutant(
         "top_k",
         "highest informative index",
-        OWN.format("top_k"),
+        OWN,
         "TopK._k",
         "return len(informative)",
         "return max(informative)",
@@ -225,7 +224,7 @@ MUTANTS = [
     Mutant(
         "top_k",
         "truth's ties stable",
-        OWN.format("top_k"),
+        OWN,
         "TopK.__call__",
         "among_largest(true, count, self.ties)",
         "among_largest(true, count, 'stable')",
@@ -233,7 +232,7 @@ MUTANTS = [
     Mutant(
         "precision_at_support",
         "positive effects only",
-        OWN.format("precision_at_support"),
+        OWN,
         "PrecisionAtSupport.__call__",
         "true = effect > 0",
         "true = trial.effect.flatten(1) > 0",
@@ -241,7 +240,7 @@ MUTANTS = [
     Mutant(
         "precision_at_support",
         "one support for all",
-        OWN.format("precision_at_support"),
+        OWN,
         "PrecisionAtSupport.__call__",
         "support = true.sum(dim=1)",
         "support = true.sum(dim=1).amax().expand(len(trial))",
@@ -249,7 +248,7 @@ MUTANTS = [
     Mutant(
         "precision_at_support",
         "over all features",
-        OWN.format("precision_at_support"),
+        OWN,
         "PrecisionAtSupport.__call__",
         "hits / support.clamp(min=1)",
         "hits / true.shape[1]",
@@ -257,7 +256,7 @@ MUTANTS = [
     Mutant(
         "pointing_game",
         "first of equals",
-        OWN.format("pointing_game"),
+        POINTING,
         "PointingGame.__call__",
         "height == height.amax(dim=1, keepdim=True)",
         "torch.nn.functional.one_hot(height.argmax(dim=1), height.shape[1]).bool()",
@@ -265,7 +264,7 @@ MUTANTS = [
     Mutant(
         "pointing_game",
         "any of equals",
-        OWN.format("pointing_game"),
+        POINTING,
         "PointingGame.__call__",
         "(peak & hits).sum(dim=1).double() / peak.sum(dim=1)",
         "(peak & hits).any(dim=1).double()",
@@ -273,7 +272,7 @@ MUTANTS = [
     Mutant(
         "pointing_game",
         "always by size",
-        OWN.format("pointing_game"),
+        POINTING,
         "PointingGame._height",
         "{'overall': values.abs(), 'positive': values, 'negative': -values}",
         "{'overall': values.abs(), 'positive': values.abs(), 'negative': -values}",
@@ -281,7 +280,7 @@ MUTANTS = [
     Mutant(
         "pointing_game",
         "cut at 0",
-        OWN.format("pointing_game"),
+        POINTING,
         "PointingGame._height",
         "{'overall': values.abs(), 'positive': values, 'negative': -values}",
         "{'overall': values.abs(), 'positive': values.clamp(min=0), 'negative': -values}",
@@ -289,7 +288,7 @@ MUTANTS = [
     Mutant(
         "pointing_game",
         "negative is positive",
-        OWN.format("pointing_game"),
+        POINTING,
         "PointingGame._height",
         "{'overall': values.abs(), 'positive': values, 'negative': -values}",
         "{'overall': values.abs(), 'positive': values, 'negative': values}",
@@ -297,7 +296,7 @@ MUTANTS = [
     Mutant(
         "pointing_game",
         "any effect",
-        OWN.format("pointing_game"),
+        POINTING,
         "PointingGame.__call__",
         "part_of_sign(trial.effect, self.sign) > 0",
         "trial.effect != 0",
@@ -305,7 +304,7 @@ MUTANTS = [
     Mutant(
         "pointing_game",
         "a square",
-        OWN.format("pointing_game"),
+        POINTING,
         "_near",
         "isqrt(radius ** 2 - (row - radius) ** 2)",
         "radius",
@@ -313,18 +312,16 @@ MUTANTS = [
     Mutant(
         "pointing_game",
         "a diamond",
-        OWN.format("pointing_game"),
+        POINTING,
         "_near",
         "isqrt(radius ** 2 - (row - radius) ** 2)",
         "radius - abs(row - radius)",
     ),
-    Mutant(
-        "pointing_game", "shifted right", OWN.format("pointing_game"), "_near", "radius + half + 1", "radius + half"
-    ),
+    Mutant("pointing_game", "shifted right", POINTING, "_near", "radius + half + 1", "radius + half"),
     Mutant(
         "pointing_game",
         "half a disc",
-        OWN.format("pointing_game"),
+        POINTING,
         "_near",
         "range(2 * radius + 1)",
         "range(radius + 1)",
@@ -332,7 +329,7 @@ MUTANTS = [
     Mutant(
         "pointing_game",
         "no radius",
-        OWN.format("pointing_game"),
+        POINTING,
         "PointingGame.__call__",
         "hits = _near(hits, self.radius)",
         "",

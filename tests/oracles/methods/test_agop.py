@@ -14,7 +14,7 @@ from assay.core.errors import NotApplicable, SpecError
 from assay.core.setting import Reference
 from assay.methods import agop
 from assay.methods.agop import Agop
-from assay.methods.input_x_gradient import InputXGradient
+from assay.methods.gradient import InputXGradient
 from assay.train.networks import initialise
 from assay.train.networks import mlp as network
 from scenes import TINY, ask, cnn, data, fitted, mlp, randomised

@@ -9,10 +9,7 @@ from torch.testing import assert_close
 
 from assay.core.features import Tokens
 from assay.kit.attention import attention
-from assay.methods.attention_rollout import AttentionRollout
-from assay.methods.chefer_gradient import CheferGradient
-from assay.methods.chefer_relevance import CheferRelevance
-from assay.methods.vit_grad_cam import VitGradCam
+from assay.methods.attention import AttentionRollout, CheferGradient, CheferRelevance, VitGradCam
 from scenes import ask, data, randomised
 from streams import seeded
 

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.features import Tokens
-from assay.methods.attention_rollout import AttentionRollout
+from assay.methods.attention import AttentionRollout
 from oracles.methods.blocks import images, question, sample, spread, tokens, walks
 from scenes import ask, cnn, data, mlp, randomised
 

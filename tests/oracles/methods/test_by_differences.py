@@ -13,18 +13,15 @@ from torch.testing import assert_close
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.machine import Machine
 from assay.core.query import Remarks
-from assay.methods.absolute import Absolute
 from assay.methods.agop import Agop
-from assay.methods.attention_rollout import AttentionRollout
+from assay.methods.attention import AttentionRollout, CheferGradient, CheferRelevance
 from assay.methods.by_differences import ByDifferences
-from assay.methods.chefer_gradient import CheferGradient
-from assay.methods.chefer_relevance import CheferRelevance
+from assay.methods.cam import GradCam
+from assay.methods.combinators import Absolute
 from assay.methods.deep_shap import DeepShap
 from assay.methods.exact_integrated_gradients import ExactIntegratedGradients
-from assay.methods.grad_cam import GradCam
-from assay.methods.gradient import Gradient
+from assay.methods.gradient import Gradient, InputXGradient
 from assay.methods.guided_backprop import GuidedBackprop
-from assay.methods.input_x_gradient import InputXGradient
 from assay.methods.integrated_gradients import IntegratedGradients
 from assay.methods.lrp import Lrp
 from assay.methods.smoothed import Smoothed

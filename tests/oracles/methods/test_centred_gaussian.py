@@ -9,7 +9,7 @@ import torch
 from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable, SpecError
-from assay.methods.centred_gaussian import CentredGaussian
+from assay.methods.content_free import CentredGaussian
 from scenes import Flat, ask, data, mlp
 from streams import seeded
 

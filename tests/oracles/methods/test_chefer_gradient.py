@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable
 from assay.core.features import Tokens
-from assay.methods.chefer_gradient import CheferGradient
+from assay.methods.attention import CheferGradient
 from oracles.methods.blocks import images, question, sample, spread, tokens, walks
 from scenes import ask, cnn, data
 

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from assay.core.errors import NotApplicable
 from assay.core.features import Tokens
 from assay.kit.backward.chefer import attention_relevance
-from assay.methods.chefer_relevance import CheferRelevance
+from assay.methods.attention import CheferRelevance
 from oracles.methods.blocks import images, question, sample, spread, tokens, walks
 from scenes import ask, cnn, data
 

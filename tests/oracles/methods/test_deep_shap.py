@@ -18,7 +18,7 @@ from assay.core.rng import Stream
 from assay.core.setting import Reference
 from assay.environments.tabular_rule import TabularRule
 from assay.methods.deep_shap import DeepShap
-from assay.methods.input_x_gradient import InputXGradient
+from assay.methods.gradient import InputXGradient
 from scenes import TINY, Flat, ask, cnn, data, fitted, mlp, randomised, rows
 from streams import seeded
 

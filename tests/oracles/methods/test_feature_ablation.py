@@ -8,7 +8,7 @@ import torch
 from torch.testing import assert_close
 
 from assay.core.features import Columns, Tokens
-from assay.methods.feature_ablation import FeatureAblation
+from assay.methods.occlusion import FeatureAblation
 from scenes import TINY, Flat, ask, cnn, data, mlp
 
 

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable, SpecError
-from assay.methods.grad_cam import GradCam
+from assay.methods.cam import GradCam
 from oracles.methods.cams import pooled
 from scenes import ask, cnn, data, mlp, randomised
 from streams import seeded

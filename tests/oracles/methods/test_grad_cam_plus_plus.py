@@ -8,7 +8,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable
-from assay.methods.grad_cam_plus_plus import GradCamPlusPlus
+from assay.methods.cam import GradCamPlusPlus
 from oracles.methods.cams import LAYERS, at, enlarged, pooled, split, weighted
 from scenes import ask, cnn, data, mlp
 

@@ -7,8 +7,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from assay.methods.gradient import Gradient
-from assay.methods.input_x_gradient import InputXGradient
+from assay.methods.gradient import Gradient, InputXGradient
 from scenes import ask, data, mlp
 
 

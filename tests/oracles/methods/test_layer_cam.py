@@ -9,8 +9,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable
-from assay.methods.grad_cam import GradCam
-from assay.methods.layer_cam import LayerCam
+from assay.methods.cam import GradCam, LayerCam
 from oracles.methods.cams import LAYERS, at, enlarged, pooled
 from scenes import ask, cnn, data, mlp
 

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable
-from assay.methods.input_x_gradient import InputXGradient
+from assay.methods.gradient import InputXGradient
 from assay.methods.lrp import Lrp
 from assay.methods.lrp_composite import LrpComposite
 from scenes import ask, cnn, data, mlp, randomised

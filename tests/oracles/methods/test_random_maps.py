@@ -11,9 +11,7 @@ from scipy.stats import kstest
 from assay.core.errors import SpecError
 from assay.core.features import Columns
 from assay.core.rng import Stream
-from assay.methods.random_map import RandomMap
-from assay.methods.random_shifted import RandomShifted
-from assay.methods.random_squared import RandomSquared
+from assay.methods.content_free import RandomMap, RandomShifted, RandomSquared
 from scenes import ask, cnn, data, mlp, rows
 
 # The chance that a number is at most v.

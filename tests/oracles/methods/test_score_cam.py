@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable
-from assay.methods.score_cam import ScoreCam
+from assay.methods.cam import ScoreCam
 from oracles.methods.cams import LAYERS, enlarged, pooled, split, weighted
 from scenes import TINY, Flat, ask, cnn, data, mlp, randomised
 from streams import seeded

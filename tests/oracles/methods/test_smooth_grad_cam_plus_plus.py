@@ -11,8 +11,7 @@ from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.rng import Stream
-from assay.methods.grad_cam_plus_plus import GradCamPlusPlus
-from assay.methods.smooth_grad_cam_plus_plus import SmoothGradCamPlusPlus
+from assay.methods.cam import GradCamPlusPlus, SmoothGradCamPlusPlus
 from oracles.methods.cams import LAYERS, at, enlarged, weighted
 from scenes import ask, cnn, data, mlp
 

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from assay.artifacts.answer import answer
 from assay.core.errors import NotApplicable
 from assay.core.features import Tokens
-from assay.methods.vit_grad_cam import VitGradCam
+from assay.methods.attention import VitGradCam
 from oracles.methods.blocks import images, question, sample, spread, tokens, walks
 from scenes import ask, cnn, data
 

@@ -9,8 +9,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from assay.core.errors import NotApplicable
-from assay.methods.grad_cam import GradCam
-from assay.methods.x_grad_cam import XGradCam
+from assay.methods.cam import GradCam, XGradCam
 from oracles.methods.cams import LAYERS, at, enlarged, pooled, weighted
 from scenes import Flat, ask, cnn, data, mlp, randomised
 from streams import seeded

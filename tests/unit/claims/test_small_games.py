@@ -16,8 +16,8 @@ from assay.claims.expansion_errors import VARIANTS, attributions, cases, errors
 from assay.claims.game_families import ADMITTED, STRICT, all_orders, order_types, ranks
 from assay.claims.game_search import equal_attribution, positive_attributions, smallest_counterexample, tally
 from assay.kit import expansion, games
-from assay.metrics._soco_rule import Rule
 from assay.metrics._soco_sets import counts_by_mass
+from assay.metrics.soundness import Rule
 
 # ---- the paper's section 4 with sets: a game is a dict from frozensets of features to performance
 

@@ -16,10 +16,7 @@ from assay.core.features import Pixels, Tokens
 from assay.core.question import Question
 from assay.core.rng import Draws
 from assay.core.setting import Samples, Setting
-from assay.methods.attention_rollout import AttentionRollout
-from assay.methods.chefer_gradient import CheferGradient
-from assay.methods.chefer_relevance import CheferRelevance
-from assay.methods.vit_grad_cam import VitGradCam
+from assay.methods.attention import AttentionRollout, CheferGradient, CheferRelevance, VitGradCam
 from assay.train.vit import initialise_vit, vit
 from scenes import randomised
 

@@ -10,15 +10,12 @@ import torch
 from torch.testing import assert_close
 
 from assay.core.features import Columns
-from assay.methods.absolute import Absolute
 from assay.methods.agop import Agop
+from assay.methods.combinators import Absolute, Pooled, Positive
+from assay.methods.content_free import RandomMap
 from assay.methods.first_rows import FirstRows
-from assay.methods.gradient import Gradient
-from assay.methods.input_x_gradient import InputXGradient
+from assay.methods.gradient import Gradient, InputXGradient
 from assay.methods.integrated_gradients import IntegratedGradients
-from assay.methods.pooled import Pooled
-from assay.methods.positive import Positive
-from assay.methods.random_map import RandomMap
 from assay.methods.smoothed import Smoothed
 from scenes import ask, cnn, data, fitted, mlp, rows
 

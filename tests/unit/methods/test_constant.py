@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from assay.core.features import Columns
-from assay.methods.constant import Constant
+from assay.methods.content_free import Constant
 from scenes import ask, cnn, data, mlp
 
 

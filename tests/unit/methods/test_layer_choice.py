@@ -16,15 +16,10 @@ from assay.core.rng import Stream, generator
 from assay.environments.color_count import ColorCount
 from assay.environments.pixel_count import PixelCount
 from assay.environments.pixel_modulo import PixelModulo
-from assay.methods.grad_cam import GradCam
-from assay.methods.grad_cam_plus_plus import GradCamPlusPlus
+from assay.methods.cam import GradCam, GradCamPlusPlus, LayerCam, ScoreCam, SmoothGradCamPlusPlus, XGradCam
 from assay.methods.iba import Iba
 from assay.methods.input_iba import InputIba
-from assay.methods.layer_cam import LayerCam
-from assay.methods.score_cam import ScoreCam
-from assay.methods.smooth_grad_cam_plus_plus import SmoothGradCamPlusPlus
 from assay.methods.smoothed import Smoothed
-from assay.methods.x_grad_cam import XGradCam
 from assay.train.networks import initialise
 from assay.train.resnet import Block, resnet, resnet18, resnet_wide_stem
 from scenes import Flat, ask, cnn, data, fitted, randomised

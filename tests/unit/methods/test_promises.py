@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from assay.artifacts.answer import gap, promised_sum
-from assay.methods.absolute import Absolute
+from assay.methods.combinators import Absolute, Pooled
 from assay.methods.deep_shap import DeepShap
 from assay.methods.exact_integrated_gradients import ExactIntegratedGradients
 from assay.methods.exact_shapley import ExactShapley
@@ -14,7 +14,6 @@ from assay.methods.gradient import Gradient
 from assay.methods.gradient_shap import GradientShap
 from assay.methods.integrated_gradients import IntegratedGradients
 from assay.methods.kernel_shap import KernelShap
-from assay.methods.pooled import Pooled
 from assay.methods.smoothed import Smoothed
 from scenes import ask, data, fitted, mlp
 

@@ -17,22 +17,17 @@ from assay.core.question import Question
 from assay.core.rng import Draws
 from assay.core.setting import Reference, Samples, Setting
 from assay.methods.agop import Agop
+from assay.methods.cam import GradCam, GradCamPlusPlus, LayerCam, ScoreCam, SmoothGradCamPlusPlus, XGradCam
+from assay.methods.combinators import Pooled
 from assay.methods.deep_shap import DeepShap
-from assay.methods.grad_cam import GradCam
-from assay.methods.grad_cam_plus_plus import GradCamPlusPlus
 from assay.methods.gradient import Gradient
 from assay.methods.gradient_shap import GradientShap
 from assay.methods.guided_backprop import GuidedBackprop
 from assay.methods.iba import Iba
 from assay.methods.integrated_gradients import IntegratedGradients
-from assay.methods.layer_cam import LayerCam
 from assay.methods.lrp import Lrp
 from assay.methods.lrp_composite import LrpComposite
-from assay.methods.pooled import Pooled
-from assay.methods.score_cam import ScoreCam
-from assay.methods.smooth_grad_cam_plus_plus import SmoothGradCamPlusPlus
 from assay.methods.smoothed import Smoothed
-from assay.methods.x_grad_cam import XGradCam
 from scenes import cnn, data, mlp
 
 ANYWHERE = [

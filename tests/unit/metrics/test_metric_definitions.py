@@ -15,11 +15,9 @@ from assay.core.features import Columns
 from assay.core.trial import Trial
 from assay.metrics.completeness import Completeness
 from assay.metrics.deletion import Deletion
-from assay.metrics.f1 import F1
-from assay.metrics.modulo_deletion import ModuloDeletion
-from assay.metrics.precision import Precision
-from assay.metrics.recall import Recall
+from assay.metrics.modulo import ModuloDeletion
 from assay.metrics.sensitivity_n import SensitivityN
+from assay.metrics.signed_truth import F1, Precision, Recall
 from oracles.metrics.again import LOGIT
 from oracles.metrics.scenes import (
     PIXELS,

@@ -14,19 +14,15 @@ from assay.check.contracts.metrics import AT_SITES
 from assay.check.instruments.sites import site
 from assay.metrics.completeness import Completeness
 from assay.metrics.deletion import Deletion
-from assay.metrics.f1 import F1
 from assay.metrics.ids import Ids
-from assay.metrics.modulo_deletion import ModuloDeletion
-from assay.metrics.modulo_sensitivity_n import ModuloSensitivityN
+from assay.metrics.modulo import ModuloDeletion, ModuloSensitivityN
 from assay.metrics.pointing_game import PointingGame
-from assay.metrics.precision import Precision
-from assay.metrics.recall import Recall
+from assay.metrics.ranks import Spearman, TopK
 from assay.metrics.road import Road
 from assay.metrics.sensitivity_n import SensitivityN
+from assay.metrics.signed_truth import F1, Precision, Recall
 from assay.metrics.single_deletion import SingleDeletion
 from assay.metrics.soundness import Soundness
-from assay.metrics.spearman import Spearman
-from assay.metrics.top_k import TopK
 
 TABLE, COUNT, MODULO = "tabular_rule", "pixel_count", "pixel_modulo"
 CASES = [

@@ -26,9 +26,9 @@ from assay.core.rng import Stream
 from assay.core.setting import Setting
 from assay.core.spec import Spec
 from assay.core.trial import Scene, Trial
-from assay.metrics._similar import similarity
 from assay.metrics.infidelity import Infidelity
 from assay.metrics.max_sensitivity import MaxSensitivity
+from assay.metrics.sanity import similarity
 from oracles.metrics.again import LOGIT, Method, products, slopes
 from oracles.metrics.checks_again import perturbed
 from oracles.metrics.scenes import PIXELS, PLAIN, VALUE, Lambda, numbers, scene, table_scene

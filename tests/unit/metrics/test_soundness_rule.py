@@ -11,9 +11,8 @@ from assay.artifacts.score import with_curve
 from assay.core.evidence import Score
 from assay.core.trial import Trial
 from assay.kit.expansion import by_halves, claimed_soundness
-from assay.metrics._soco_rule import Rule, first_reaching
 from assay.metrics._soco_sets import order_by_segments
-from assay.metrics.soundness import Soundness
+from assay.metrics.soundness import Rule, Soundness, first_reaching
 from assay.stats.intervals import interval, mean_axis
 from oracles.metrics.checks_soco import predicted
 from oracles.metrics.scenes import image_scene, numbers

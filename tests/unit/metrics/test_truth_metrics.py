@@ -11,12 +11,10 @@ import torch
 
 from assay.core.trial import Trial
 from assay.metrics.attr_share import AttrShare
-from assay.metrics.modulo_sensitivity_n import ModuloSensitivityN
+from assay.metrics.modulo import ModuloSensitivityN
 from assay.metrics.noise_mass import NoiseMass
 from assay.metrics.pointing_game import PointingGame
-from assay.metrics.precision_at_support import PrecisionAtSupport
-from assay.metrics.spearman import Spearman
-from assay.metrics.top_k import TopK
+from assay.metrics.ranks import PrecisionAtSupport, Spearman, TopK
 from oracles.metrics.scenes import numbers, truth_scene
 
 METRICS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contracts.mutants.methods.own import own
 from contracts.mutants.mutant import Mutant, each
 
-READ = "assay.methods._attention"
+READ = "assay.methods.attention"
 ATTENTION = "assay.kit.attention"
 RELEVANCE = "assay.kit.backward.chefer"
 PRODUCTS = ("attention_rollout", "chefer_gradient", "chefer_relevance")
@@ -76,22 +76,22 @@ MUTANTS = [
     own(
         "chefer_gradient",
         "negative products count",
-        "_mixing",
+        "_gradient_mixing",
         "(weights * gradient).clamp(min=0)",
         "weights * gradient",
     ),
     own(
         "chefer_gradient",
         "cut off after the mean over heads",
-        "_mixing",
+        "_gradient_mixing",
         "(weights * gradient).clamp(min=0).mean(dim=1)",
         "(weights * gradient).mean(dim=1).clamp(min=0)",
     ),
-    own("chefer_gradient", "gradient alone", "_mixing", "weights * gradient", "gradient"),
+    own("chefer_gradient", "gradient alone", "_gradient_mixing", "weights * gradient", "gradient"),
     own(
         "chefer_gradient",
         "heads added up",
-        "_mixing",
+        "_gradient_mixing",
         "(weights * gradient).clamp(min=0).mean(dim=1)",
         "(weights * gradient).clamp(min=0).sum(dim=1)",
     ),

@@ -5,14 +5,15 @@ from __future__ import annotations
 from contracts.mutants.methods.own import own
 from contracts.mutants.mutant import Mutant, each
 
-CAM = "assay.methods._cam"
+CAM = "assay.methods.cam"
+MAPS = "assay.methods._layer_maps"
 BY_GRADIENTS = ("grad_cam", "grad_cam_plus_plus", "layer_cam", "x_grad_cam", "smooth_grad_cam_plus_plus")
 
 MUTANTS = [
     *each(
         BY_GRADIENTS,
         "most likely class",
-        CAM,
+        MAPS,
         "activations_and_gradients",
         "query.module(query.x.detach().requires_grad_()).gather(1, query.target.unsqueeze(1))",
         "query.module(query.x.detach().requires_grad_()).amax(dim=1)",
@@ -20,7 +21,7 @@ MUTANTS = [
     *each(
         BY_GRADIENTS,
         "readout ignored",
-        CAM,
+        MAPS,
         "activations_and_gradients",
         "query.module(query.x.detach().requires_grad_())",
         "query.setting.model(query.x.detach().requires_grad_())",
@@ -36,7 +37,7 @@ MUTANTS = [
     *each(
         (*BY_GRADIENTS, "score_cam"),
         "enlarged by repeating",
-        CAM,
+        MAPS,
         "upsampled",
         "interpolate(maps, query.setting.features.shape, mode='bilinear', align_corners=False)",
         "interpolate(maps, query.setting.features.shape)",
@@ -44,7 +45,7 @@ MUTANTS = [
     *each(
         (*BY_GRADIENTS, "score_cam"),
         "corners on corners",
-        CAM,
+        MAPS,
         "upsampled",
         "interpolate(maps, query.setting.features.shape, mode='bilinear', align_corners=False)",
         "interpolate(maps, query.setting.features.shape, mode='bilinear', align_corners=True)",
@@ -68,16 +69,16 @@ MUTANTS = [
     Mutant(
         "grad_cam",
         "the environment's choice ignored",
-        CAM,
+        MAPS,
         "spatial_layer",
         "name or query.setting.hints.get('grad_cam') or _last_map_name(query)",
         "name or _last_map_name(query)",
     ),
-    Mutant("grad_cam", "first layer by default", CAM, "_last_map_name", "candidates[-1]", "candidates[0]"),
+    Mutant("grad_cam", "first layer by default", MAPS, "_last_map_name", "candidates[-1]", "candidates[0]"),
     Mutant(
         "grad_cam",
         "maps of one pixel count",
-        CAM,
+        MAPS,
         "_last_map_name",
         "min(run.output.shape[2:]) > 1",
         "min(run.output.shape[2:]) > 0",
@@ -85,7 +86,7 @@ MUTANTS = [
     Mutant(
         "grad_cam",
         "the next layer works on the recorded output",
-        CAM,
+        MAPS,
         "_recorded_outputs.record",
         "output.clone() if isinstance(output, Tensor) else output",
         "output",
@@ -93,15 +94,21 @@ MUTANTS = [
     own(
         "grad_cam",
         "gradients added up",
-        "_weights",
+        "GradCam.__call__",
         "gradients.mean(dim=(2, 3), keepdim=True)",
         "gradients.sum(dim=(2, 3), keepdim=True)",
     ),
-    own("grad_cam", "each pixel's own gradient", "_weights", "gradients.mean(dim=(2, 3), keepdim=True)", "gradients"),
+    own(
+        "grad_cam",
+        "each pixel's own gradient",
+        "GradCam.__call__",
+        "gradients.mean(dim=(2, 3), keepdim=True)",
+        "gradients",
+    ),
     own(
         "grad_cam",
         "positive gradients only",
-        "_weights",
+        "GradCam.__call__",
         "gradients.mean(dim=(2, 3), keepdim=True)",
         "gradients.clamp(min=0).mean(dim=(2, 3), keepdim=True)",
     ),
@@ -134,33 +141,33 @@ MUTANTS = [
         "2 + activations.sum(dim=(2, 3), keepdim=True) * gradients",
         "1 + activations.sum(dim=(2, 3), keepdim=True) * gradients",
     ),
-    own("layer_cam", "negative gradients count", "_weights", "gradients.clamp(min=0)", "gradients"),
+    own("layer_cam", "negative gradients count", "LayerCam.__call__", "gradients.clamp(min=0)", "gradients"),
     own(
         "layer_cam",
         "one weight a channel",
-        "_weights",
+        "LayerCam.__call__",
         "gradients.clamp(min=0)",
         "gradients.clamp(min=0).mean(dim=(2, 3), keepdim=True)",
     ),
-    own("layer_cam", "size of the gradient", "_weights", "gradients.clamp(min=0)", "gradients.abs()"),
+    own("layer_cam", "size of the gradient", "LayerCam.__call__", "gradients.clamp(min=0)", "gradients.abs()"),
     own(
         "x_grad_cam",
         "the gradient's sum",
-        "_weights",
+        "_mean_by_value",
         "(gradients * activations).sum(dim=(2, 3), keepdim=True)",
         "gradients.sum(dim=(2, 3), keepdim=True)",
     ),
     own(
         "x_grad_cam",
         "not divided by the total",
-        "_weights",
+        "_mean_by_value",
         "(gradients * activations).sum(dim=(2, 3), keepdim=True) / (total + EPSILON)",
         "(gradients * activations).sum(dim=(2, 3), keepdim=True)",
     ),
     own(
         "x_grad_cam",
         "total over all channels",
-        "_weights",
+        "_mean_by_value",
         "activations.sum(dim=(2, 3), keepdim=True)",
         "activations.sum(dim=(1, 2, 3), keepdim=True)",
     ),
@@ -231,29 +238,33 @@ MUTANTS = [
         "range(self.samples)",
         "range(max(1, self.samples - 1))",
     ),
-    own("smooth_grad_cam_plus_plus", "first copy only", "_paper", "g.mean(dim=0)", "g[0]"),
+    own("smooth_grad_cam_plus_plus", "first copy only", "_smooth_paper", "g.mean(dim=0)", "g[0]"),
     own(
         "smooth_grad_cam_plus_plus",
         "power of the mean",
-        "_paper",
+        "_smooth_paper",
         "(scaled ** 3).mean(dim=0)",
         "scaled.mean(dim=0) ** 3",
     ),
     own(
         "smooth_grad_cam_plus_plus",
         "negative derivatives count",
-        "_paper",
+        "_smooth_paper",
         "g.mean(dim=0).clamp(min=0)",
         "g.mean(dim=0)",
     ),
     own(
-        "smooth_grad_cam_plus_plus", "activations of each pixel", "_paper", "maps.sum(dim=(2, 3), keepdim=True)", "maps"
+        "smooth_grad_cam_plus_plus",
+        "activations of each pixel",
+        "_smooth_paper",
+        "maps.sum(dim=(2, 3), keepdim=True)",
+        "maps",
     ),
-    own("smooth_grad_cam_plus_plus", "first copy's gradient in torchcam's form", "_torchcam", "g[-1]", "g[0]"),
+    own("smooth_grad_cam_plus_plus", "first copy's gradient in torchcam's form", "_smooth_torchcam", "g[-1]", "g[0]"),
     own(
         "smooth_grad_cam_plus_plus",
         "the paper's sum in torchcam's form",
-        "_torchcam",
+        "_smooth_torchcam",
         "(maps * d3).sum(dim=(2, 3), keepdim=True)",
         "maps.sum(dim=(2, 3), keepdim=True) * d3",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contracts.mutants.methods.own import own
 from contracts.mutants.mutant import Mutant, each
 
+DROPPED = "assay.methods.occlusion"
 COALITIONS = "assay.methods._coalitions"
 BACKGROUND = "assay.methods._background"
 SEGMENTS = "assay.kit.segments"
@@ -31,12 +32,12 @@ MUTANTS = [
     *each(
         DROPS,
         "gained, not lost",
-        COALITIONS,
+        DROPPED,
         "score_drops",
         "query.score(query.x) - scores",
         "scores - query.score(query.x)",
     ),
-    *each(DROPS, "the score that is left", COALITIONS, "score_drops", "query.score(query.x) - scores", "-scores"),
+    *each(DROPS, "the score that is left", DROPPED, "score_drops", "query.score(query.x) - scores", "-scores"),
     own(
         "exact_shapley",
         "features outside take nothing",

@@ -1,8 +1,8 @@
-"""Class activation maps: the weighted sum of a layer's channels, enlarged to the image."""
+"""Maps of a layer: which layer, its activations and gradients, and their size in the image."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,15 +16,6 @@ from assay.kit.layers import find_layer as find_layer
 from assay.kit.layers import forward_hooks, module_outputs
 
 POOLS = (nn.MaxPool2d, nn.AvgPool2d, nn.LPPool2d, nn.AdaptiveMaxPool2d, nn.AdaptiveAvgPool2d)
-Weigh = Callable[[Tensor, Tensor], Tensor]  # activations, gradients (N, C, h, w) -> weights of channels or of entries
-
-
-def gradient_map(query: Query, name: str, relu: bool, weigh: Weigh) -> Tensor:
-    """The map of a layer; ``weigh`` makes weights of its activations and the explained number's gradient there."""
-    query.require_gradients()
-    layer = spatial_layer(query, name)
-    pairs = (activations_and_gradients(block, layer) for block in query.blocks())
-    return pixel_map(query, torch.cat([weighted_sum(weigh(maps, gradients), maps) for maps, gradients in pairs]), relu)
 
 
 def spatial_layer(query: Query, name: str) -> nn.Module:
@@ -49,16 +40,6 @@ def activations_and_gradients(query: Query, layer: nn.Module) -> tuple[Tensor, T
         scores = query.module(query.x.detach().requires_grad_()).gather(1, query.target.unsqueeze(1))
         (gradient,) = torch.autograd.grad(scores.sum(), _last_output(outputs), materialize_grads=True)
     return _last_output(outputs).detach(), gradient
-
-
-def weighted_sum(weights: Tensor, maps: Tensor) -> Tensor:
-    """The sum over channels of weight times map: (N, 1, h, w)."""
-    return (weights * maps).sum(dim=1, keepdim=True)
-
-
-def pixel_map(query: Query, maps: Tensor, relu: bool) -> Tensor:
-    """(N, 1, h, w) enlarged to one number per pixel; ``relu`` first sets negative values to 0."""
-    return upsampled(query, maps.clamp(min=0) if relu else maps).squeeze(1)
 
 
 def upsampled(query: Query, maps: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Attribution and truth, feature by feature, and the samples that count."""
+"""Which samples count."""
 
 from __future__ import annotations
 
@@ -8,12 +8,6 @@ from assay.core.errors import NotApplicable
 from assay.core.question import Question
 from assay.core.trial import Trial, targets_for
 from assay.metrics._removal import classifies
-
-
-def attribution_and_effect(trial: Trial, absolute: bool) -> tuple[Tensor, Tensor]:
-    """Attribution and effect (B, P), signed or absolute."""
-    claimed, true = trial.map.flatten(1), trial.effect.flatten(1)
-    return (claimed.abs(), true.abs()) if absolute else (claimed, true)
 
 
 def some_not_all(chosen: Tensor) -> Tensor:
@@ -32,11 +26,3 @@ def counting_samples(trial: Trial, samples: str) -> Tensor:
     if scene.question.target == "predicted":
         return scene.target == label
     return targets_for(scene.setting, Question(target="predicted"), scene.samples, scene.machine) == label
-
-
-def binary_truth(trial: Trial) -> Tensor:
-    """The truth (B, P), if it consists of zeros and ones."""
-    true = trial.effect.flatten(1)
-    if not bool(((true == 0) | (true == 1)).all()):
-        raise NotApplicable("needs a truth of zeros and ones")
-    return true
