@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from numbers import Integral
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union, overload
 
@@ -13,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from assay.artifacts.artifact import Block, default_block_size, split_blocks
+from assay.artifacts.artifact import Block, split_blocks
 from assay.artifacts.component import Component
 from assay.artifacts.model import Place, make_place
 from assay.artifacts.score import make_score
@@ -24,17 +23,15 @@ from assay.catalogue.registry import card, resolve
 from assay.core.errors import SpecError
 from assay.core.evidence import read_score
 from assay.core.floors import Rule
-from assay.core.machine import Machine, Resources
+from assay.core.machine import Resources
 from assay.core.protocols import Environment, Method
 from assay.core.question import Question
-from assay.core.setting import Reference, Samples, Setting
 from assay.core.spec import Spec, Value
-from assay.evaluation import Evaluation, InMemoryEnvironment, by_name
+from assay.evaluation import Evaluation, by_name
 from assay.evaluation import evaluate as evaluate_in_memory
 from assay.execute.inline import MemoryEngine
 from assay.execute.run import run as run_study
-from assay.foreign.inputs import as_classes, as_rows, checked_baseline, checked_classes, checked_rows, dtype_name
-from assay.foreign.models import count_outputs, default_readout, own_setting, predictions
+from assay.own_model import USER_PROCESS, own_model
 from assay.report.board import Result, result
 from assay.report.remarks import method_remarks
 from assay.stats.faithfulness import Measured, Verdict, checks_for
@@ -42,14 +39,10 @@ from assay.store.store import Store
 from assay.study.faithfulness import floors
 from assay.study.shipped import find
 from assay.study.study import AGREEMENT, BLOCK, METHODS, METRICS, Study
-from assay.train.estimator import as_model
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# In a user's process, the allocator returns large buffers to the system after every call, so that many small calls are
-# up to five times faster than few large ones. (Our own processes keep pages: core/heap.py.)
-USER_PROCESS = Machine(memory=2**26)
 Array = npt.NDArray[np.generic]
 Rows: TypeAlias = Union[Tensor, Array, "pd.DataFrame"]
 
@@ -117,10 +110,8 @@ def _attribute_samples(
 
 @torch.inference_mode(False)  # methods need gradients, also where the caller is in inference mode
 def _attribute_rows(model: Any, x: Any, method: Any, *, target: Any = None, **options: Any) -> Attributed:
-    setting, samples, machine = _own(model, x, target, **options)
-    place = make_place(Component("environments", instance=InMemoryEnvironment(setting, samples)), 0, 0, machine.dtype)
-    blocks = split_blocks(len(samples), default_block_size(setting.kind), len(samples))
-    return _attributed(MemoryEngine(machine, raises=True), place, method, Question(), blocks)
+    own = own_model(model, x, target, **options)
+    return _attributed(MemoryEngine(own.machine, raises=True), own.place, method, Question(), own.blocks)
 
 
 def _attributed(
@@ -218,7 +209,7 @@ def evaluate(
     baseline : what inputs are compared with: zero, mean (of the reference), uniform (noise) or a number
     memory : bytes for one model call
     """
-    setting, samples, machine = _own(
+    own = own_model(
         model,
         x,
         target,
@@ -231,51 +222,7 @@ def evaluate(
     )
     named_methods = by_name(method_and_name(method) for method in _checked_list("methods", methods))
     named_metrics = by_name(component_and_name("metrics", metric) for metric in _checked_list("metrics", metrics))
-    return evaluate_in_memory(setting, samples, named_methods, named_metrics, machine)
-
-
-def _own(
-    model: Any,
-    x: Any,
-    target: Any,
-    *,
-    label: Any = None,
-    reference: Any = None,
-    readout: str | None = None,
-    outputs: str | None = None,
-    baseline: str | float = "zero",
-    memory: int = USER_PROCESS.memory,
-) -> tuple[Setting, Samples, Machine]:
-    """A user's model and rows, checked: where questions are asked, the samples, and what computes them."""
-    model, outputs = as_model(model, outputs)
-    rows = checked_rows("x", as_rows("x", x, model))
-    question = _question(outputs, readout, checked_baseline(baseline, rows.dtype), target, reference)
-    setting = own_setting(model, rows, question, outputs)
-    count = count_outputs(setting.model, rows, outputs)
-    if outputs == "value" and count > 1 and target is None:
-        raise SpecError(f"the model answers with {count} values: give target, the one to explain, 0 to {count - 1}.")
-    if not isinstance(memory, Integral) or memory < 1:
-        raise SpecError(f"memory={memory!r}: give a number of bytes, as 2**30.")
-    machine = Machine(str(rows.device), dtype_name(rows.dtype), int(memory), torch.get_num_threads())
-
-    def classes(name: str, values: Any) -> Tensor:
-        numbers = as_classes(name, values).to(rows.device)
-        is_single = name == "target" and numbers.dim() == 0
-        return checked_classes(name, numbers.repeat(len(rows)) if is_single else numbers, len(rows), count)
-
-    targets = None if target is None else classes("target", target)
-    labels = classes("label", label) if label is not None else targets
-    labels = predictions(setting.model, rows, outputs, machine) if labels is None else labels
-    if reference is not None:
-        extra = checked_rows("reference", as_rows("reference", reference, model).to(rows), rows)
-        setting = replace(setting, reference=Reference(extra, predictions(setting.model, extra, outputs, machine)))
-    return setting, Samples(rows, labels, None, tuple(range(len(rows))), targets), machine
-
-
-def _question(outputs: str, readout: str | None, baseline: str | float, target: object, reference: object) -> Question:
-    if baseline == "mean" and reference is None:
-        raise SpecError("baseline='mean' is the mean of training rows: give them as reference.")
-    return Question(default_readout(outputs, readout), 1.0, baseline, "predicted" if target is None else "label")
+    return evaluate_in_memory(own, named_methods, named_metrics)
 
 
 def _checked_list(name: str, components: Sequence[Any]) -> Sequence[Any]:

@@ -7,22 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from assay.artifacts.artifact import default_block_size, split_blocks
 from assay.artifacts.component import Component
-from assay.artifacts.model import make_place
 from assay.artifacts.score import make_score
 from assay.artifacts.trial import TrialArtifact, make_trials
 from assay.core.evidence import Score
-from assay.core.machine import Machine
 from assay.core.question import Question
-from assay.core.setting import Samples, Setting
-from assay.environments.own import Own
 from assay.execute.inline import MemoryEngine
+from assay.own_model import OwnModel
 from assay.report.missing import grouped_by_reason
 from assay.report.remarks import MethodRemarks, method_remarks
 from assay.report.result_tables import gap_cell
@@ -95,41 +91,16 @@ class Evaluation:
                 yield f"{method}: {'; '.join([*gap, *remarks.notes])}"
 
 
-@dataclass(frozen=True, eq=False)
-class InMemoryEnvironment:
-    """A model and rows as an environment, as ``own`` is in a study."""
-
-    model: Setting
-    rows: Samples
-
-    draws_model: ClassVar[bool] = False
-    stream_name: ClassVar[str] = Own.stream_name  # the same random numbers as in a study
-
-    def setting(self, _seed: int, _weights: Mapping[str, Tensor]) -> Setting:
-        return self.model
-
-    def sample(self, indices: Sequence[int], _seed: int) -> Samples:
-        positions, rows = list(indices), self.rows
-        target = None if rows.target is None else rows.target[positions]
-        return Samples(rows.x[positions], rows.label[positions], None, tuple(positions), target)
-
-
-def evaluate(
-    setting: Setting, samples: Samples, methods: Mapping[str, Any], metrics: Mapping[str, Any], machine: Machine
-) -> Evaluation:
+def evaluate(own: OwnModel, methods: Mapping[str, Any], metrics: Mapping[str, Any]) -> Evaluation:
     """Judge every method by every metric."""
-    place, memory = (
-        make_place(Component("environments", instance=InMemoryEnvironment(setting, samples)), 0, 0, machine.dtype),
-        MemoryEngine(machine),
-    )
-    blocks = split_blocks(len(samples), default_block_size(setting.kind), len(samples))
+    place, memory = own.place, MemoryEngine(own.machine)
     metric_components = {name: Component("metrics", instance=metric) for name, metric in metrics.items()}
     trials = {
-        name: make_trials(place, Component("methods", instance=method), Question(), blocks)
+        name: make_trials(place, Component("methods", instance=method), Question(), own.blocks)
         for name, method in methods.items()
     }
     scores = {
-        (method, metric): make_score(component, [method_trials], len(samples))
+        (method, metric): make_score(component, [method_trials], len(own.samples))
         for method, method_trials in trials.items()
         for metric, component in metric_components.items()
     }
