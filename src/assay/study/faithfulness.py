@@ -2,8 +2,7 @@
 
     faithfulness = [{ metric = "F1", gamma = 0.5, require = ["IG"], by = { GradCAM = "F1 smooth" } }]
 
-Further keys, with their defaults: ``signs`` (true), ``agreement`` (0.75), ``rule`` ("interval", or "point") and
-``strict`` (false).
+``FaithfulnessTable`` has all keys.
 """
 
 from __future__ import annotations

@@ -153,18 +153,20 @@ T = TypeVar("T", bound=Table)
 
 def checked(form: type[T], table: Mapping[str, Any], problems: list[str]) -> T:
     """The table. What is wrong in it joins the problems and has its default; SpecError where there is none."""
-    try:
-        return form.model_validate(table)
-    except ValidationError as error:
-        fields, wrong = form.model_fields, {found["loc"][0] for found in error.errors(include_url=False)}
+    fields = form.model_fields
     for key in islice((key for key in table if key not in fields), MOST_ITEMS):
         parameter = f' Parameters belong to the spec: use = "NAME({key}=...)".' if "use" in fields else ""
         problems.append(f"unknown key '{key}'.{suggest(key, fields) or parameter}")
+    known = {key: value for key, value in table.items() if key in fields}
+    try:
+        return form.model_validate(known)
+    except ValidationError as error:
+        wrong = {found["loc"][0] for found in error.errors(include_url=False)}
     for key in (key for key in fields if key in wrong):
         problems.append(f"{key} must be {fields[key].description}, {_given(table.get(key))}")
     if any(fields[key].is_required() for key in fields if key in wrong):
         raise SpecError(problems.pop())
-    return form.model_validate({key: value for key, value in table.items() if key in fields and key not in wrong})
+    return form.model_validate({key: value for key, value in known.items() if key not in wrong})
 
 
 def _given(value: Any) -> str:

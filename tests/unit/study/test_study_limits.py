@@ -52,3 +52,11 @@ def test_a_message_lists_twenty_problems_and_says_how_many_there_are():
         read({**BASE, **{f"k{number}": 1 for number in range(50)}}, "s")
     assert len(refused.value.problems) == 50
     assert "  - and 30 more" in str(refused.value)
+
+
+def test_a_key_that_is_no_unicode_is_told_like_any_other():
+    tables = {"\ud800": 1, "faithfulness": [{"metric": "f1", "\ud800": 1}], "question": {"\ud800": 1}}
+    with pytest.raises(StudyError) as refused:
+        read({**BASE, **tables}, "s")
+    assert len(refused.value.problems) == 3
+    assert r"unknown key '\ud800'" in str(refused.value)
