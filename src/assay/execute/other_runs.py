@@ -85,7 +85,7 @@ class OtherRuns:
         with self._lock:
             return self._answers.get(key)
 
-    def stored(self, key: str) -> None:
+    def note_stored(self, key: str) -> None:
         """The record of a claimed artifact is in this run's log now."""
         with self._lock:
             self._stored.add(key)

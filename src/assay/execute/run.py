@@ -65,7 +65,7 @@ def run(
         while queue.wait():
             for record in _executor(store, resources).run(queue):
                 store.put(record)
-                others.stored(record.key)
+                others.note_stored(record.key)
                 for done in (record, *queue.taken_over()):
                     show(done, remaining)
         for done in queue.taken_over():

@@ -41,7 +41,7 @@ class Run:
         record = Record("trial", key, status)
         self.queue.add_record(record)
         self.store.put(record)
-        self.others.stored(key)
+        self.others.note_stored(key)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.check.contracts.fault import Fault
-from assay.check.contracts.metric_case import FEW, MetricCase, noise
+from assay.check.contracts.metric_case import FEW_INDICES, MetricCase, noise
 from assay.check.instruments.compare import differing_evidence, listed_samples
 from assay.check.linear import maps
 from assay.core.evidence import Evidence
@@ -21,11 +21,11 @@ def declared_invariances(case: MetricCase) -> Iterator[Fault]:
     Not tried for metrics that ask the method again, ask another model or prepare on other rows: they judge more than
     one map.
     """
-    case.plain(FEW)
+    case.plain(FEW_INDICES)
     needs = fact(case.metric, "needs", ())
     if "method" in needs or "sibling" in needs or hasattr(case.metric, "prepare"):
         return
-    scene = case.scene(FEW)
+    scene = case.scene(FEW_INDICES)
     start = (noise(scene, scene.setting.features.shape) * GRAIN).round() / GRAIN
     plain = _compared_rows(case.judge(scene, start))
     for kind in fact(case.metric, "invariant", ()):

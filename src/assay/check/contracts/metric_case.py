@@ -22,8 +22,8 @@ from assay.core.question import Question
 from assay.core.rng import Draws, Stream
 from assay.core.trial import Scene, Trial, targets_for
 
-FEW = tuple(range(8))
-MANY = tuple(range(40))  # two blocks of 16 and a shorter one
+FEW_INDICES = tuple(range(8))
+MANY_INDICES = tuple(range(40))  # two blocks of 16 and a shorter one
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class MetricCase:
     def reason(self) -> str:
         """Why the metric does not apply at this site; empty if it does."""
         try:
-            self.plain(FEW)
+            self.plain(FEW_INDICES)
         except NotApplicable as error:
             return str(error)
         return ""

@@ -20,7 +20,7 @@ from assay.core.features import Columns, Features, Pixels
 from assay.core.rng import generator
 
 SHOWN = 32  # numbers of one tensor that a witness lists
-MANY = 256  # features: more than a byte can count
+MANY_FEATURES = 256  # more than a byte can count
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ PLANS = (
     Plan(5, (3,), tenths=True),
     Plan(4, (4,)),
     Plan(6, (12,), tenths=True),
-    Plan(1, (MANY + 44,)),
+    Plan(1, (MANY_FEATURES + 44,)),
     Plan(1, (1, 2, 2)),
     Plan(2, (1, 2, 2), bias=3.0),
     Plan(3, (1, 2, 2)),
@@ -98,7 +98,7 @@ class LinearProblem:
             " of images that are not square": self.kind == "image" and self.weights.shape[1] != self.weights.shape[2],
             " of a class that does not win": self.losing is not None and any(self.losing),
             " of a model with a bias": bool(self.bias),
-            f" of more than {MANY} features": self.weights.numel() > MANY,
+            f" of more than {MANY_FEATURES} features": self.weights.numel() > MANY_FEATURES,
             " where numbers are tenths, which floats round": self.tenths,
         }
         return tuple(trait for trait, present in traits.items() if present)
