@@ -170,7 +170,7 @@ def test_a_default_given_through_field_is_that_default(modules):
     assert card("methods", "user_module:Mine").params[0].default == 3
 
 
-@pytest.mark.parametrize("kind", ["methods", "metrics"])
+@pytest.mark.parametrize("kind", ["environments", "methods", "metrics"])
 def test_every_parameter_is_explained_beside_it(kind):
     cards = catalogue(kind).values()
     assert [f"{card.name}.{param.name}" for card in cards for param in card.params if not param.note] == []
