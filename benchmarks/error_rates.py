@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from assay.stats.comparison import Comparison, compare
 from assay.stats.friedman import critical_difference
-from assay.stats.holm import LEVEL, largest_family, smallest_p, units_needed
+from assay.stats.holm import SIGNIFICANCE, largest_family, smallest_p, units_needed
 from benchmarks.tables import Row, show
 
 UNITS = (4, 10, 20)
@@ -66,7 +66,7 @@ def _errors(separated: set[frozenset[str]], names: list[str], better: str) -> tu
 
 def _nemenyi(comparison: Comparison) -> set[frozenset[str]]:
     """Pairs whose mean ranks differ by the critical difference, if Friedman's test finds any difference."""
-    if comparison.friedman is not None and comparison.friedman.p > LEVEL:
+    if comparison.friedman is not None and comparison.friedman.p > SIGNIFICANCE:
         return set()
     least = critical_difference(len(comparison.methods), comparison.complete)
     ranks = combinations(comparison.mean_ranks, 2)

@@ -110,7 +110,7 @@ def peak(make: Callable[[], Query], work: Work) -> tuple[int, float]:
     torch.set_num_threads(1)
     keep_pages()  # as in every process that computes for a study
     query = replace(make(), machine=Machine(memory=BUDGET))
-    first = query.about(slice(0, 1))
+    first = query.take(slice(0, 1))
     first.score(first.x)
     make_room(0)
     before = psutil.Process().memory_info().rss

@@ -23,7 +23,7 @@ from assay.train.resnet import resnet
 from benchmarks.measuring import Measured, seconds
 
 SIDE, IMAGES, MAPS = 32, 16, 10
-MOST = 1.3  # times the cost of one map
+MOST_COST = 1.3  # times the cost of one map
 
 
 def problems() -> list[Measured]:
@@ -63,7 +63,7 @@ class Shared:
             "task": task,
             "problem": f"{self.name}: ResNet-20, {self.images} images of {SIDE}x{SIDE}",
             "repeats": repeats,
-            "note": f"ten maps for {ten / one:.2f}x the cost of one; at most {MOST}x is the aim",
+            "note": f"ten maps for {ten / one:.2f}x the cost of one; at most {MOST_COST}x is the aim",
         }
         times = ((f"{MAPS} maps, one probe", ten), ("one map", one))
         return [

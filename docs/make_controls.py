@@ -45,7 +45,7 @@ DOCS = Path(__file__).parent
 KEPT, PAGE = DOCS / "controls.json", DOCS / "controls.md"
 CARDS = DOCS.parent / "src" / "assay" / "metrics" / "controls.json"  # what the metrics' cards say
 SEED = 0
-LEVEL = 0.95
+CONFIDENCE = 0.95
 PIXELS = Pixels(3, 12, 12)  # of drawn pictures
 CONTROLS = ("random_map", "constant", "edge_map")
 MACHINE = Machine(memory=2**26)
@@ -262,7 +262,7 @@ def compared(metric: Any, found: Mapping[str, Evidence], honest: Sequence[str]) 
         return {"skipped": "undefined for every method"}
     best = max(known, key=lambda label: sign * (scores[label] or 0.0))
     # The best of several methods is chosen on the same samples: the level is shared among them (Bonferroni).
-    level = 1 - (1 - LEVEL) / len(honest)
+    level = 1 - (1 - CONFIDENCE) / len(honest)
     behind = {}
     for control in CONTROLS:
         pair = paired(found[best], found[control], reduce, level) if scores[control] is not None else None
@@ -437,7 +437,7 @@ def remeasured(names: Sequence[str]) -> Kept:
                 "metrics": dict(sorted(found.items())),
             }
         )
-    return {"seed": SEED, "level": LEVEL, "places": places, "not about faithfulness": NOT_ABOUT_FAITHFULNESS}
+    return {"seed": SEED, "level": CONFIDENCE, "places": places, "not about faithfulness": NOT_ABOUT_FAITHFULNESS}
 
 
 def main(arguments: Sequence[str]) -> None:

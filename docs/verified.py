@@ -23,7 +23,7 @@ from assay.study.study import Entry, Study
 from pages import Json
 
 KINDS = ("environments", "methods", "metrics")
-CLOSE = 5e-5  # of numbers that pages print with three decimals
+TOLERANCE = 5e-5  # of numbers that pages print with three decimals
 RESULT = ("boards", "sweep", "agreement", "faithfulness")  # parts of a kept result; the rest says where it is from
 
 Witness = Mapping[str, Mapping[str, Mapping[str, float | str]]]  # by environment, method, metric; text: no value
@@ -114,7 +114,7 @@ def rounded(value: Any) -> Any:
 def _same(before: float | str, now: float | str) -> bool:
     if isinstance(before, str) or isinstance(now, str):
         return before == now
-    return abs(before - now) <= CLOSE * max(1.0, abs(before))
+    return abs(before - now) <= TOLERANCE * max(1.0, abs(before))
 
 
 def _values(line: Json) -> Mapping[str, float | str]:

@@ -8,7 +8,6 @@ from assay.catalogue.build import build
 from assay.catalogue.registry import aliases, catalogue, resolve
 from assay.check.contracts.direction import answer_follows_truth, canvas_is_neutral
 from assay.check.contracts.fault import examine
-from assay.check.contracts.metric_case import MANY
 from assay.check.contracts.metrics import AT_SITES, answers, direction, finite, rows
 from assay.check.instruments.sites import sites
 from assay.core.facts import fact
@@ -55,7 +54,7 @@ def test_a_metric_prefers_the_truth_where_the_canvas_is_neutral(spec: str) -> No
 
 
 def test_where_metrics_that_ask_the_model_are_held_to_their_direction() -> None:
-    scenes = {place: metric_case("insertion", place).scene(MANY) for place in SITES}
+    scenes = {place: metric_case("insertion", place).scene(MANY_INDICES) for place in SITES}
     loud = [place for place, scene in scenes.items() if not canvas_is_neutral(scene)]
     assert loud == ["color_count", "cifar", "in_domain", "public_table"]  # black, or zeros, are off-colour there
     known = {place: scene for place, scene in scenes.items() if scene.samples.truth is not None}

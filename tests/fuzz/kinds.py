@@ -72,7 +72,7 @@ STORED = {
     "gallery": 2,
     "sweep": {"of": "methods", "parameter": "question.baseline", "values": ["zero", 0.5], "only": ["gradient"]},
 }
-FEW = 200  # blocks of a study that is planned to the end
+FEW_BLOCKS = 200  # blocks of a study that is planned to the end
 
 
 class Wrong(Exception):
@@ -113,7 +113,7 @@ def attempt_table(folder: Path) -> bool:
 
 def _plan(study: Any) -> bool:
     canonical(study.to_json())
-    if study.blocks() <= FEW:
+    if study.blocks() <= FEW_BLOCKS:
         for artifact in grid(study).wanted:
             if len(artifact.key) != 64:
                 raise Wrong(artifact.key)

@@ -138,7 +138,7 @@ class Explainer:
         query = replace(original, setting=own_setting, x=x, target=target, baseline=baseline, fitted=fitted)
         return answer(self.method, replace(query, indices=original.indices * copies)).attribution
 
-    def otherwise(self, parameter: str, value: Value) -> Explainer:
+    def with_choice(self, parameter: str, value: Value) -> Explainer:
         if parameter.startswith(QUESTION):
             question = Question.from_table({parameter.removeprefix(QUESTION): value}).over(self.query.question)
             changed = replace(self, query=replace(self.query, question=question), refit=True)

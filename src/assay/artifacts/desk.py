@@ -67,7 +67,7 @@ class Desk:
 
         def make() -> Setting:
             environment = self.component(model.environment)
-            weights = self.tensors(model) if model.stored else {}
+            weights = self.tensors(model) if model.as_need else {}
             with global_streams_restored():
                 new_setting: Setting = environment.setting(model.seed, weights)
             model.environment.check_files()

@@ -39,7 +39,7 @@ class EvidenceArtifact:
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        again = self.trial.needs if "again" in self.metric.steps else self.trial.place.model.stored
+        again = self.trial.needs if "again" in self.metric.steps else self.trial.place.model.as_need
         return (self.trial, *again, *(part for part in (self.probe, self.prepared) if part))
 
     @property

@@ -43,10 +43,10 @@ class FitArtifact:
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        return self.place.model.stored
+        return self.place.model.as_need
 
     @property
-    def stored(self) -> tuple[FitArtifact, ...]:
+    def as_need(self) -> tuple[FitArtifact, ...]:
         """The fit, as a need of this method's trials; empty for a method without one."""
         return (self,) if "fit" in self.method.steps else ()
 

@@ -37,7 +37,7 @@ class ModelArtifact:
         return ()
 
     @property
-    def stored(self) -> tuple[ModelArtifact, ...]:
+    def as_need(self) -> tuple[ModelArtifact, ...]:
         """The model, as a need of artifacts that use it; empty for a model that is not trained."""
         return (self,) if "train" in self.environment.steps else ()
 

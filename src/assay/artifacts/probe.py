@@ -35,7 +35,7 @@ class ProbeArtifact:
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        return self.place.model.stored
+        return self.place.model.as_need
 
     @property
     def group(self) -> Group:

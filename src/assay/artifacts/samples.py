@@ -32,7 +32,7 @@ class SamplesArtifact:
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        return self.place.model.stored
+        return self.place.model.as_need
 
     @property
     def group(self) -> Group:

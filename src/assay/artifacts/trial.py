@@ -47,7 +47,7 @@ class TrialArtifact:
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
-        return (*self.place.model.stored, *self.fit.stored)
+        return (*self.place.model.as_need, *self.fit.as_need)
 
     @property
     def group(self) -> Group:
@@ -72,7 +72,7 @@ class TrialArtifact:
     def query(self, desk: Desk, setting: Setting, samples: Samples) -> Query:
         """The query about some samples that the method receives, with the result of its fit."""
         stream = desk.stream("method", self.method, self.place)
-        fitted = desk.tensors(self.fit) if self.fit.stored else {}
+        fitted = desk.tensors(self.fit) if self.fit.as_need else {}
         return replace(make_query(setting, samples, self.question, stream, desk.machine), fitted=fitted)
 
 

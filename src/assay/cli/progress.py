@@ -29,10 +29,10 @@ DOING = {
     "fit": "fitting",
     "prepared": "preparing",
 }
-AGAIN = 1.0  # seconds between two estimates of the time left
-SOON = 3.0  # seconds after which a run announces its time, unless it did so at its start
-LATEST = 10.0  # seconds after which it announces a lower bound, if much of the work has no time yet
-NEXT = 60.0  # seconds between the first two announcements in a log; later intervals double
+ESTIMATE_INTERVAL = 1.0  # seconds between two estimates of the time left
+ANNOUNCED_AFTER = 3.0  # seconds after which a run announces its time, unless it did so at its start
+BOUND_AFTER = 10.0  # seconds after which a run announces a lower bound, if much of the work has no time yet
+LOG_INTERVAL = 60.0  # seconds between the first two announcements in a log; later intervals double
 
 
 @contextmanager
@@ -64,15 +64,15 @@ def progress(resources: Resources, quiet: bool) -> Iterator[Watch]:
 
 
 class _Announcer:
-    """Announces the time of a run as soon as it is known; says after ``SOON`` seconds if it is not yet known.
+    """Announces the time of a run as soon as it is known; says after ``ANNOUNCED_AFTER`` seconds if it is not.
 
     Where no bar shows how far the run is, it announces the time left again, at intervals that double.
     """
 
     def __init__(self, run_progress: RunProgress, say: Callable[[str], None], has_bar: bool) -> None:
         self.run_progress, self.say, self.has_bar = run_progress, say, has_bar
-        self.due = SOON  # seconds after the beginning
-        self.timer = threading.Timer(SOON, self.announce_or_explain)
+        self.due = ANNOUNCED_AFTER  # seconds after the beginning
+        self.timer = threading.Timer(ANNOUNCED_AFTER, self.announce_or_explain)
         self.timer.daemon = True
 
     def begin(self) -> None:
@@ -89,10 +89,10 @@ class _Announcer:
 
     def announce(self) -> None:
         estimate, passed = self.run_progress.estimate(), time.monotonic() - self.began
-        if estimate is None or not (estimate.complete or passed >= LATEST):
+        if estimate is None or not (estimate.complete or passed >= BOUND_AFTER):
             return
         if estimate.seconds + passed >= SHORT:
-            self.due = math.inf if self.has_bar else passed + max(NEXT, passed)
+            self.due = math.inf if self.has_bar else passed + max(LOG_INTERVAL, passed)
             about = "About" if estimate.complete else "At least about"
             self.say(f"{about} {seconds(estimate.seconds)} to go: {self.run_progress.how_far()}.")
 
@@ -130,7 +130,7 @@ def _bar(console: Console, quiet: bool, run_progress: RunProgress) -> Iterator[C
                 return
             trouble = ", ".join(f"{count} {status}" for status, count in sorted(run_progress.trouble.items()))
             bar.update(task, advance=1, description=DOING.get(record.kind, record.kind), trouble=trouble)
-            if time.monotonic() - estimated >= AGAIN:
+            if time.monotonic() - estimated >= ESTIMATE_INTERVAL:
                 estimated, estimate = time.monotonic(), run_progress.estimate()
                 bound = "" if estimate and estimate.complete else "at least "
                 bar.update(task, left=f"{bound}{seconds(estimate.seconds)} left" if estimate else "")

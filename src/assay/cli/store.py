@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from assay.store.damage import Damage
     from assay.store.files import Step
 
-SOON = 2.0  # seconds after which a bar is drawn
-MOST = 20  # pieces of damage that are printed one by one
+BAR_AFTER = 2.0  # seconds after which a bar is drawn
+MOST_PRINTED = 20  # pieces of damage that are printed one by one
 
 Sources = Annotated[list[Path], typer.Argument(help="Stores to copy from; they stay as they are.")]
 Target = Annotated[Path, typer.Argument(help="The last one: the store that gets everything. Made if it is not there.")]
@@ -143,10 +143,10 @@ def _print_damage(store: Path, damage: list[Damage], repaired: bool) -> None:
     if not damage:
         typer.echo(f"{store} is intact.")
         return
-    for item in damage[:MOST]:
+    for item in damage[:MOST_PRINTED]:
         typer.echo(item.sentence)
-    if len(damage) > MOST:
-        typer.echo(f"... and {len(damage) - MOST} more: see --json.")
+    if len(damage) > MOST_PRINTED:
+        typer.echo(f"... and {len(damage) - MOST_PRINTED} more: see --json.")
     artifacts = {(item.kind, item.key) for item in damage if item.what == "array"}
     again = [f"{count} {kind}" for kind, count in sorted(Counter(kind for kind, _ in artifacts).items())]
     if lines := sum(item.what == "line" for item in damage):
@@ -159,12 +159,12 @@ def _print_damage(store: Path, damage: list[Damage], repaired: bool) -> None:
 
 @contextmanager
 def _bar(label: str, quiet: bool) -> Iterator[Step]:
-    """A function that advances a bar on standard error, which appears after ``SOON`` seconds."""
+    """A function that advances a bar on standard error, which appears after ``BAR_AFTER`` seconds."""
     from rich.console import Console
     from rich.progress import Progress
 
     bar = Progress(console=Console(stderr=True), transient=True)
-    task, timer = bar.add_task(label, total=None), threading.Timer(SOON, bar.start)
+    task, timer = bar.add_task(label, total=None), threading.Timer(BAR_AFTER, bar.start)
     timer.daemon = True
     if not quiet:
         timer.start()

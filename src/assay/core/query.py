@@ -69,9 +69,9 @@ class Query:
 
     def gradient(self, points: Tensor) -> Tensor:
         """The explained number's gradient at (*K, B, *entries), in their shape."""
-        return self.pull(self.module, points)
+        return self.gradient_through(self.module, points)
 
-    def pull(self, module: nn.Module, points: Tensor) -> Tensor:
+    def gradient_through(self, module: nn.Module, points: Tensor) -> Tensor:
         """The gradient through the caller's module, for methods that change the backward pass."""
         self.require_gradients()
         rows, targets = self._rows(points), self._targets(points).flatten()
@@ -92,9 +92,9 @@ class Query:
         """The same question, block by block: as many samples as fit into one call with gradients, each ``copies``
         times."""
         most = max(1, self.machine.rows(self.footprint.gradient) // copies)
-        return (self.about(part) for part in call_slices(len(self.x), most, copies))
+        return (self.take(part) for part in call_slices(len(self.x), most, copies))
 
-    def about(self, rows: slice | Tensor) -> Query:
+    def take(self, rows: slice | Tensor) -> Query:
         """The same question about some of the samples, by their positions."""
         sample_indices = self.indices[rows] if isinstance(rows, slice) else [self.indices[row] for row in rows.tolist()]
         return replace(

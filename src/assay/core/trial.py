@@ -64,7 +64,7 @@ class Explain(Protocol):
 
     def __call__(self, x: Tensor, target: Tensor, setting: Setting) -> Tensor: ...
 
-    def otherwise(self, parameter: str, value: Value) -> Explain:
+    def with_choice(self, parameter: str, value: Value) -> Explain:
         """The same with another value of one of the method's parameters, or of a field of its question."""
 
 
@@ -101,14 +101,14 @@ class Trial:
         target = self.scene.target.repeat(len(x) // len(self)) if target is None else target
         return self.explain(x, target, self.scene.setting if setting is None else setting)
 
-    def otherwise(self, parameter: str, value: Value) -> Tensor:
-        """The method's raw attribution of the same samples with one choice made otherwise: a parameter of the method
+    def again_with(self, parameter: str, value: Value) -> Tensor:
+        """The method's raw attribution of the same samples with one other choice: a parameter of the method
         (``segments``, ``of.steps``), or a field of its question (``question.baseline``). A method with a fit is fitted
         again. Not applicable where there is no such parameter, and where it has this value.
         """
         if self.explain is None:
             raise NotApplicable(GIVEN)
-        return replace(self, explain=self.explain.otherwise(parameter, value)).again()
+        return replace(self, explain=self.explain.with_choice(parameter, value)).again()
 
     def __len__(self) -> int:
         return len(self.scene.samples)

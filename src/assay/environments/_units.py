@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from assay.core.errors import SpecError
 from assay.train.networks import Standardise, standardised
 
-CLOSE = 1e-4  # of the largest entry: float32 error of a change of units
+TOLERANCE = 1e-4  # of the largest entry: float32 error of a change of units
 
 
 def in_units_of(x: Tensor, other: Tensor, model: nn.Module) -> tuple[nn.Module, str]:
@@ -24,7 +24,7 @@ def in_units_of(x: Tensor, other: Tensor, model: nn.Module) -> tuple[nn.Module, 
     factor = ours.std(dim=1, correction=0) / theirs.std(dim=1, correction=0)
     shift = ours.mean(dim=1) - factor * theirs.mean(dim=1)
     converted = (ours - shift[:, None]) / factor[:, None]
-    if not bool((converted - theirs).abs().amax() <= CLOSE * theirs.abs().amax()):
+    if not bool((converted - theirs).abs().amax() <= TOLERANCE * theirs.abs().amax()):
         raise SpecError(_DIFFERENT_SAMPLES)
     units = Standardise(*(numbers.to(x.dtype).view(-1, 1, 1) for numbers in (shift, factor)))
     return standardised(units, model).eval(), "network."

@@ -48,7 +48,7 @@ class ColorCount:
         (0, 127, 255),
         (0, 255, 0),
     )  # one per class
-    background: tuple[int, int, int] = (20, 20, 20)
+    background: tuple[int, int, int] = (20, 20, 20)  # its colour, which no patch has
     sizes: tuple[int, int] | None = None  # smallest and largest patch; None: 20 to 50, scaled with side
     unseen: bool = True  # unseen-data effect; False: no redundant channels
     redundant: int = 2  # redundant channels

@@ -43,7 +43,7 @@ class TokenCount:
     draws_model: ClassVar[bool] = False
 
     length: int = 31  # words per text; the reader's position makes it 32
-    classes: int = 3
+    classes: int = 3  # that words are counted for
     words: int = 4  # per class
     decoys: int = 4  # per class
     fillers: int = 12  # words that do nothing

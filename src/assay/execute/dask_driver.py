@@ -31,7 +31,8 @@ from assay.execute.worker import Task
 from assay.store.store import Store
 
 AHEAD = 2  # bundles under way per thread of the cluster: one is computed, the next one waits beside it
-SHORT, MOST = 0.4, 32  # seconds after which nothing is added to a bundle, and how many artifacts it may have
+BUNDLE_SECONDS = 0.4  # after which nothing is added to a bundle
+BUNDLE_SIZE = 32  # artifacts that it may have
 HELD = 64  # arrays that the cluster keeps for tasks to come, where they travel
 LOOK = 5.0  # seconds between two looks at the size of the cluster
 
@@ -94,7 +95,7 @@ class Driver:
     def _next_bundle(self) -> Bundle:
         tasks: list[Task] = []
         seconds = 0.0
-        while seconds < SHORT and len(tasks) < MOST:
+        while seconds < BUNDLE_SECONDS and len(tasks) < BUNDLE_SIZE:
             task = self.waiting.pop() if self.waiting else self.queue.next()
             if task is None:
                 break

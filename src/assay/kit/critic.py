@@ -62,7 +62,7 @@ class Critic:
         for weight in weights:
             weight.clamp_(-self.clip, self.clip)
 
-    def pull(self, fake: Tensor) -> Tensor:
+    def gradient_at(self, fake: Tensor) -> Tensor:
         """The gradient of minus the mean output, with respect to the imitations."""
         fake = fake.detach().requires_grad_()
         with torch.enable_grad():

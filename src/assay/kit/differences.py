@@ -39,7 +39,7 @@ class Differenced(nn.Module):
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         return self
 
-    def pull(self, x: Tensor, gradient: Tensor) -> Tensor:
+    def gradient_at(self, x: Tensor, gradient: Tensor) -> Tensor:
         """The gradient at x (N, *entries), from the one at the answers (N, C)."""
         flat, steps = x.flatten(1), self.steps.to(x)
         most = self.machine.rows(footprint(self._hidden[0], x[:1]).forward)  # rows per call
@@ -71,4 +71,4 @@ class _Differences(torch.autograd.Function):
     @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         (x,) = ctx.saved_tensors
-        return ctx.module.pull(x, gradient), None
+        return ctx.module.gradient_at(x, gradient), None

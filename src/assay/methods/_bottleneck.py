@@ -65,7 +65,7 @@ def statistics(query: Query, layer: nn.Module, rows: int, min_deviation: float, 
         raise NotApplicable(f"needs at least 2 reference rows for statistics of a layer, and there are {count}")
     mean = squares = nonzero = query.x.new_zeros((), dtype=torch.float64)
     rows_seen = 0
-    for block in query.about(slice(count)).blocks():
+    for block in query.take(slice(count)).blocks():
         maps = activations(block, layer).double()
         size, block_mean = len(maps), maps.mean(dim=0)
         shift = block_mean - mean

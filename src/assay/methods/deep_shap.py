@@ -30,7 +30,8 @@ PIECES = ("relu", "leaky_relu", "hardtanh", "relu6", "threshold")
 CURVES = ("tanh", "sigmoid", "gelu", "silu", "elu", "selu", "softplus")
 POOLS = ("max_pool1d", "max_pool2d", "max_pool3d")
 PAIR_MEMORY = 1.5  # of a pair, in gradients: quotients need a layer's inputs and outputs for both sides
-CACHE, FEWEST_PAIRS = 2**26, 64  # bytes of pairs (by footprint) that are fastest on a CPU; fewest pairs per call
+CACHE = 2**26  # bytes of pairs (by footprint) that are fastest on a CPU
+FEWEST_PAIRS = 64  # per call
 
 
 @dataclass(frozen=True)

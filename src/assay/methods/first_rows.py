@@ -45,7 +45,7 @@ class FirstRows:
         first = torch.tensor([index < self.rows for index in query.indices])
         attribution = query.x.new_zeros(len(query.x), *query.setting.features.shape)
         if bool(first.any()):
-            answer = self.of(query.about(first.nonzero()[:, 0]))
+            answer = self.of(query.take(first.nonzero()[:, 0]))
             attribution[first] = per_feature(answer, query.setting.features).to(attribution)
         if not bool(first.all()):
             query.note("not attributed, hence 0", int((~first).sum()))

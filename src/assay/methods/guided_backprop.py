@@ -25,7 +25,7 @@ class GuidedBackprop:
     paper: ClassVar[str] = "Springenberg et al., 2015"
 
     def __call__(self, query: Query) -> Tensor:
-        return query.pull(Guided(query.module), query.x)
+        return query.gradient_through(Guided(query.module), query.x)
 
 
 class Guided(nn.Module):

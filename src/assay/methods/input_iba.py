@@ -109,7 +109,7 @@ class InputIba:
 
     def __call__(self, query: Query) -> Tensor:
         layer = bottleneck_layer(query, self.layer)
-        return torch.cat([self._map(query.about(slice(row, row + 1)), layer) for row in range(len(query.x))])
+        return torch.cat([self._map(query.take(slice(row, row + 1)), layer) for row in range(len(query.x))])
 
     def _map(self, query: Query, layer: nn.Module) -> Tensor:
         """The attribution of one image: (1, height, width)."""
@@ -136,7 +136,7 @@ class InputIba:
                 fake = generator.features(noise)
                 critic.learn(targets[rows], fake)
                 if number % self.every == 0:
-                    generator.learn(noise, critic.pull(fake))
+                    generator.learn(noise, critic.gradient_at(fake))
         return generator.mask()
 
     def masked(self, query: Query, features: Tensor, mask: Tensor) -> Tensor:
@@ -168,13 +168,13 @@ class Generator:
         with torch.no_grad():
             return torch.cat([self._output(noise[part]) for part in self.query.parts(len(noise))])
 
-    def learn(self, noise: Tensor, pull: Tensor) -> None:
-        """One descent step; ``pull`` is the loss's gradient at the features."""
+    def learn(self, noise: Tensor, gradient: Tensor) -> None:
+        """One descent step; ``gradient`` is the loss's at the features."""
         for parameter in self.parameters:
             parameter.requires_grad_().grad = None
         for part in self.query.parts(len(noise), gradients=True):
             with torch.enable_grad():
-                self._output(noise[part]).backward(pull[part], inputs=self.parameters)
+                self._output(noise[part]).backward(gradient[part], inputs=self.parameters)
         self.optimiser.step()
         for parameter in self.parameters:
             parameter.requires_grad_(False)

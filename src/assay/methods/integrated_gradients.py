@@ -61,7 +61,7 @@ class IntegratedGradients:
         attribution, sizes = self._integral(query, FIRST // 2)
         rows, steps = torch.arange(len(query.x), device=query.x.device), FIRST
         while len(rows) and steps <= self.most:
-            subset = query.about(rows)
+            subset = query.take(rows)
             maps, subset_sizes = self._integral(subset, steps)
             converged = self._has_converged(subset, maps, attribution[rows], subset_sizes)
             attribution[rows], sizes[rows] = maps, subset_sizes

@@ -123,6 +123,8 @@ def _all_coalitions(count: int, size: int) -> Tensor:
 
 def _draw_coalitions(count: int, size: int, many: int, stream: Generator) -> Tensor:
     """``many`` different coalitions of a size, each equally likely."""
+    if many > (most := _coalition_count(count, size)):
+        raise ValueError(f"cannot draw {many} different coalitions of {size} of {count} features: there are {most}")
     coalitions = torch.zeros(0, count, dtype=torch.bool)
     while len(coalitions) < many:
         candidates = torch.rand(2 * many, count, generator=stream).argsort(dim=1) < size

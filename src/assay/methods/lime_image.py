@@ -104,7 +104,7 @@ class LimeImage:
         """Which segments are shown, bool (B, samples, segments): each with probability 1/2, in the first row all."""
         rows = []
         for row, count in enumerate(counts):  # an image's draws must not depend on how many segments others have
-            shown = query.about(slice(row, row + 1)).draws("segments").uniform(self.samples, count)[0] < 0.5
+            shown = query.take(slice(row, row + 1)).draws("segments").uniform(self.samples, count)[0] < 0.5
             shown[0] = True
             rows.append(shown.T)
         return pad_sequence(rows, batch_first=True).mT.to(query.x.device)

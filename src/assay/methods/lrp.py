@@ -42,7 +42,7 @@ class Lrp:
 
     def __call__(self, query: Query) -> Tensor:
         rules = dict.fromkeys(LAYERS, self._stabilised) | dict.fromkeys(ACTIVATIONS, activation_passing_relevance)
-        return query.x * query.pull(RuledModule(query.module, rules, HOMOGENEOUS), query.x)
+        return query.x * query.gradient_through(RuledModule(query.module, rules, HOMOGENEOUS), query.x)
 
     def _stabilised(self, call: Call, values: Tensor) -> Tensor:
         return call_with_rule(_copy, call(values), self._damp)

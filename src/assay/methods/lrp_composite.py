@@ -68,7 +68,7 @@ class LrpComposite:
     def __call__(self, query: Query) -> Tensor:
         rules: dict[str, LayerRule] = dict.fromkeys(CONVOLUTIONS, self._convolution())
         rules["linear"] = Epsilon(self.epsilon)
-        return query.pull(LrpModule(query.module, rules, self._first(query.x)), query.x)
+        return query.gradient_through(LrpModule(query.module, rules, self._first(query.x)), query.x)
 
     def _convolution(self) -> LayerRule:
         if self.composite == "epsilon_gamma_box":

@@ -15,7 +15,8 @@ from assay.kit.rounding import units_in_last_place
 from assay.metrics._removal import Removal
 
 EQUAL = 256  # units in the last place of the largest score: inside a network, numbers may be larger than its scores
-REFERENCE, SHUFFLES = 3, 2  # numbers of reference rows and of shuffled inputs among the substitutes
+REFERENCE = 3  # reference rows among the substitutes
+SHUFFLES = 2  # shuffled inputs among the substitutes
 Change = Callable[[Tensor, Tensor], Tensor]  # contexts (K, B, *entries), number of the change (K,) -> changed inputs
 
 

@@ -129,7 +129,7 @@ class ChoiceSensitivity:
             raise SpecError("choice_sensitivity: both maps are about the same class. Write class_sensitivity.")
 
     def __call__(self, trial: Trial) -> Evidence:
-        other = per_feature(trial.otherwise(self.parameter, self.value), trial.scene.setting.features)
+        other = per_feature(trial.again_with(self.parameter, self.value), trial.scene.setting.features)
         value, defined = similarity(trial.map.flatten(1), other.flatten(1), self.by, self.absolute)
         return rows(value=value, defined=defined)
 

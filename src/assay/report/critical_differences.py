@@ -17,7 +17,8 @@ from assay.report.text import counted, shortened
 from assay.stats.comparison import Comparison, MeanRank
 from assay.stats.friedman import FEWEST_METHODS
 
-LABELS, RANKS, GROUP, ROW = 205, 270, 13, 21  # widths of labels and ranks, of a group; height of a row
+LABELS, RANKS, GROUP = 205, 270, 13  # widths
+ROW = 21  # height
 TOP, BOTTOM, MARGIN = 8, 40, 14
 
 

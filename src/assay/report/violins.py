@@ -21,8 +21,10 @@ from assay.report.loaded_run import LoadedRun
 from assay.report.text import shortened
 
 POINTS = 32  # along a violin
-LABELS, VALUES, ROW = 205, 315, 30  # widths of labels and of values, height of a method's row
-TOP, BOTTOM, MARGIN, HALF = 8, 30, 14, 12  # HALF: of a violin's thickness
+LABELS, VALUES = 205, 315  # widths
+ROW = 30  # height of a method
+HALF = 12  # of a violin's thickness
+TOP, BOTTOM, MARGIN = 8, 30, 14
 
 Numbers = npt.NDArray[np.float64]
 

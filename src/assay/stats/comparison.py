@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from assay.stats.friedman import Friedman, friedman
 from assay.stats.groups import groups
-from assay.stats.holm import LEVEL, holm, largest_family, units_needed
+from assay.stats.holm import SIGNIFICANCE, holm, largest_family, units_needed
 from assay.stats.intervals import FEWEST_SEEDS
 from assay.stats.paired import student_difference
 from assay.stats.ranks import average_ranks, joined_within, rounded_differences, rounding_of
@@ -42,7 +42,7 @@ class Pair:
 
     @property
     def separated(self) -> bool:
-        return self.p_holm <= LEVEL
+        return self.p_holm <= SIGNIFICANCE
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _mean_ranks(methods: Sequence[str], unit_ranks: Numbers) -> list[MeanRank]:
     if units < 2:
         return []
     times = np.random.default_rng(0).multinomial(units, np.full(units, 1 / units), RESAMPLES)
-    low, high = np.quantile(times @ unit_ranks / units, [LEVEL / 2, 1 - LEVEL / 2], axis=0)
+    low, high = np.quantile(times @ unit_ranks / units, [SIGNIFICANCE / 2, 1 - SIGNIFICANCE / 2], axis=0)
     columns = zip(methods, unit_ranks.mean(axis=0), low, high, strict=True)
     return [MeanRank(name, *map(float, numbers)) for name, *numbers in columns]
 

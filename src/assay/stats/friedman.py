@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy  # its parts are imported where they are used: scipy.stats takes a second
 
-from assay.stats.holm import LEVEL
+from assay.stats.holm import SIGNIFICANCE
 
 FEWEST_METHODS = 3
 
@@ -38,5 +38,5 @@ def friedman(ranks: npt.NDArray[np.float64]) -> Friedman | None:
 @cache
 def critical_difference(methods: int, units: int) -> float:
     """Nemenyi's: mean ranks further apart differ significantly."""
-    quantile = float(scipy.stats.studentized_range.ppf(1 - LEVEL, methods, np.inf)) / np.sqrt(2)
+    quantile = float(scipy.stats.studentized_range.ppf(1 - SIGNIFICANCE, methods, np.inf)) / np.sqrt(2)
     return float(quantile * np.sqrt(methods * (methods + 1) / (6 * units)))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-LEVEL = 0.05  # of all tests of a family together
+SIGNIFICANCE = 0.05  # of all tests of a family together
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -26,7 +26,7 @@ def smallest_p(units: int) -> float:
 
 def largest_family(units: int) -> int:
     """With more tests than this, no difference can be significant."""
-    return math.floor(LEVEL / smallest_p(units))
+    return math.floor(SIGNIFICANCE / smallest_p(units))
 
 
 def units_needed(family: int) -> int:

@@ -17,7 +17,7 @@ from assay.core.evidence import Array, Evidence, Reduce, Score, mean_score
 from assay.stats.ranks import ROUNDING
 
 RULE = 3  # part of a score's key: raise it whenever intervals or units change
-LEVEL = 0.95
+CONFIDENCE = 0.95  # of an interval
 RESAMPLES = 1000  # for metrics without a value per sample
 FEWEST_SEEDS = 3  # for an interval over seeds
 
@@ -129,14 +129,14 @@ def _over_resamples(seeds: _Seeds, reduce: Reduce, resamples: int, seed: int) ->
             draws.append(float(np.mean(defined)))
     if not draws:
         return None, ""
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return (None, "equal") if _equal(np.array([low, high])) else ((float(low), float(high)), "samples")
 
 
 def _student(units: Numbers, weight: Numbers) -> Limits:
     """Student's t around the weighted sum of the units."""
     error = units.std(ddof=1) * np.sqrt(np.square(weight).sum())
-    half = scipy.special.stdtrit(len(units) - 1, (1 + LEVEL) / 2) * error
+    half = scipy.special.stdtrit(len(units) - 1, (1 + CONFIDENCE) / 2) * error
     return float(weight @ units - half), float(weight @ units + half)
 
 
@@ -169,7 +169,7 @@ def _inside(units: Numbers, bounds: Limits) -> bool:
 def _share_limits(share: float, trials: float) -> Limits:
     """Clopper and Pearson's interval for a share; the numbers of hits and trials need not be whole."""
     hits = min(max(share, 0.0), 1.0) * trials
-    misses, tail = trials - hits, (1 - LEVEL) / 2
+    misses, tail = trials - hits, (1 - CONFIDENCE) / 2
     low = float(scipy.special.betaincinv(hits, misses + 1, tail)) if hits > 0 else 0.0
     return low, float(scipy.special.betaincinv(hits + 1, misses, 1 - tail)) if misses > 0 else 1.0
 

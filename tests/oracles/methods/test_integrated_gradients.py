@@ -150,7 +150,7 @@ def test_an_integral_that_does_not_converge_says_so_and_for_how_many_samples():
     IntegratedGradients(most=64)(query)
     ((words, count),) = query.remarks.notes.items()
     assert words == "did not converge within 64 steps"
-    alone = [colours(6).about(slice(row, row + 1)) for row in range(6)]
+    alone = [colours(6).take(slice(row, row + 1)) for row in range(6)]
     for one in alone:
         one.remarks.notes.clear()
         IntegratedGradients(most=64)(one)
@@ -161,7 +161,7 @@ def test_a_sample_converges_alone_as_it_does_among_others():
     query = colours(3)
     together = IntegratedGradients()(query)
     for row in range(3):
-        alone = IntegratedGradients()(query.about(slice(row, row + 1)))
+        alone = IntegratedGradients()(query.take(slice(row, row + 1)))
         assert_close(alone, together[row : row + 1], rtol=1e-5, atol=1e-7)
 
 

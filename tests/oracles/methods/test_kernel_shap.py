@@ -15,7 +15,7 @@ from torch.testing import assert_close
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.features import Columns
 from assay.core.rng import Stream
-from assay.methods.kernel_shap import KernelShap
+from assay.methods.kernel_shap import KernelShap, _draw_coalitions
 from scenes import TINY, ask, cnn, data, mlp, randomised
 from streams import seeded
 
@@ -209,3 +209,11 @@ def test_where_it_does_not_apply():
     with pytest.raises(SpecError, match="too few for a coalition and its complement"):
         KernelShap(1)
     assert KernelShap()(ask(cnn(), data(1, 2, 8, 8))).shape == (1, 8, 8)
+
+
+@pytest.mark.parametrize(("count", "size", "all_of_them"), [(5, 2, 10), (6, 3, 10)])
+def test_all_coalitions_of_a_size_can_be_drawn_and_no_more(count, size, all_of_them):
+    stream = torch.Generator().manual_seed(0)
+    assert len(_draw_coalitions(count, size, all_of_them, stream).unique(dim=0)) == all_of_them
+    with pytest.raises(ValueError, match="cannot draw 11 different coalitions"):
+        _draw_coalitions(count, size, 11, stream)

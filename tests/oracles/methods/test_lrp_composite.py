@@ -264,7 +264,7 @@ def test_convolutions_without_bias_and_without_negative_inputs_are_captums(rule)
         found = LrpComposite(epsilon=EPSILON)(query)
     else:
         rules = {"linear": Epsilon(EPSILON), "conv2d": Gamma(GAMMA)}
-        found = query.pull(LrpModule(query.module, rules), query.x)
+        found = query.gradient_through(LrpModule(query.module, rules), query.x)
     for layer in flat_layers(net):
         if isinstance(layer, nn.Conv2d):
             layer.rule = Alpha1_Beta0_Rule() if rule == "plus" else GammaRule(GAMMA)

@@ -158,7 +158,7 @@ def test_scores_of_boosted_classifiers_are_explained_for_every_class(labels, fac
     for row, target in enumerate(query.target.tolist()):
         trees = [stage[target if factor == 1 else 0].tree_ for stage in boosted.estimators_]
         sign = 1 if factor == 1 or target == 1 else -1
-        literal = path_dependent(trees, query.about(slice(row, row + 1)), 0.3 * sign * factor)
+        literal = path_dependent(trees, query.take(slice(row, row + 1)), 0.3 * sign * factor)
         assert_close(found[row : row + 1], literal, rtol=1e-9, atol=1e-12)
     method = TreeShap(background=20)
     query = fitted(method, query)

@@ -49,7 +49,7 @@ class Choosing(Method):
     other: Callable[[Tensor, Tensor, Setting], Tensor] = field(kw_only=True)
     chosen: list[tuple[str, Any]] = field(default_factory=list)
 
-    def otherwise(self, parameter: str, value: Any) -> Method:
+    def with_choice(self, parameter: str, value: Any) -> Method:
         self.chosen.append((parameter, value))
         return Method(self.other)
 

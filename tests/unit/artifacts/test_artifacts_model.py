@@ -22,8 +22,8 @@ def test_a_model_is_trained_and_then_used(study, store, yard):
 
 def test_only_what_is_trained_is_stored():
     trained, made = here("yard:Orchard").model, here("yard:Meadow").model
-    assert trained.stored == (trained,)
-    assert made.stored == ()
+    assert trained.as_need == (trained,)
+    assert made.as_need == ()
     assert SamplesArtifact(here("yard:Meadow"), (0,)).needs == ()
 
 

@@ -10,8 +10,8 @@ from assay.core.evidence import Score
 from assay.stats.intervals import interval
 from benchmarks.coverage import POPULATIONS, SEEDS, main, measure_coverage, table
 
-FEW = 300
-ERROR = (0.95 * 0.05 / FEW) ** 0.5  # 0.013
+REPLICATIONS = 300
+ERROR = (0.95 * 0.05 / REPLICATIONS) ** 0.5  # 0.013
 LEAST = 0.95 - 4 * ERROR  # what a rule that covers 95 % reaches but once in 30,000 tries
 BY_NAME = {(population.data, population.score): population for population in POPULATIONS}
 NORMAL, MEDIAN = BY_NAME["normal", "mean"], BY_NAME["normal", "median"]
@@ -37,23 +37,23 @@ def over_samples(per_seed, reduce, draws_model, bounds, resamples):
 @pytest.mark.parametrize("spread", [0.0, 0.3, 1.0, 3.0])
 @pytest.mark.parametrize("seeds", [3, 5, 10])
 def test_means_of_normal_data_are_covered_as_often_as_intervals_say(seeds, spread):
-    coverage = measure_coverage(NORMAL, seeds, spread, FEW)
+    coverage = measure_coverage(NORMAL, seeds, spread, REPLICATIONS)
     assert coverage.no_interval == 0
     assert LEAST <= coverage.population <= 0.95 + 4 * ERROR
 
 
 @pytest.mark.parametrize("spread", [0.0, 1.0, None])
 def test_medians_of_normal_data_are_too(spread):
-    assert measure_coverage(MEDIAN, 3, spread, FEW).population >= LEAST
+    assert measure_coverage(MEDIAN, 3, spread, REPLICATIONS).population >= LEAST
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 5])
 def test_samples_are_covered_where_they_alone_are_drawn(seeds):
-    assert measure_coverage(NORMAL, seeds, None, FEW).population >= LEAST
+    assert measure_coverage(NORMAL, seeds, None, REPLICATIONS).population >= LEAST
 
 
 def test_one_seed_covers_its_own_draw_and_not_others():
-    coverage = measure_coverage(NORMAL, 1, 1.0, FEW)
+    coverage = measure_coverage(NORMAL, 1, 1.0, REPLICATIONS)
     assert coverage.draw >= LEAST
     assert coverage.population < 0.6
 
@@ -65,7 +65,7 @@ def test_two_seeds_have_no_interval():
 @pytest.mark.parametrize("population", [PARTLY, CEILING], ids=["partly", "near"])
 @pytest.mark.parametrize("seeds, spread", [(1, 0.0), (3, 0.0), (3, 0.3), (10, 0.0), (2, None)])
 def test_near_the_ceiling_intervals_cover(population, seeds, spread):
-    assert measure_coverage(population, seeds, spread, FEW).population >= LEAST
+    assert measure_coverage(population, seeds, spread, REPLICATIONS).population >= LEAST
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_near_the_ceiling_intervals_cover(population, seeds, spread):
     ],
 )
 def test_a_rule_that_is_too_narrow_is_detected(rule, population, seeds, spread):
-    assert measure_coverage(population, seeds, spread, FEW, rule=rule).population < LEAST
+    assert measure_coverage(population, seeds, spread, REPLICATIONS, rule=rule).population < LEAST
 
 
 @pytest.mark.parametrize("seeds, least", [(1, 0.90), (5, 0.96)])

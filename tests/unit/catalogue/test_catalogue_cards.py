@@ -172,7 +172,7 @@ def test_a_class_variable_is_one_however_it_is_written(modules):
     assert [param.name for param in card("methods", "user_module:Mine").params] == ["k"]
 
 
-@pytest.mark.parametrize("kind", ["methods", "metrics"])
+@pytest.mark.parametrize("kind", ["environments", "methods", "metrics"])
 def test_every_parameter_is_explained_beside_it(kind):
     cards = catalogue(kind).values()
     assert [f"{card.name}.{param.name}" for card in cards for param in card.params if not param.note] == []

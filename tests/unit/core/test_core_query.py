@@ -172,7 +172,11 @@ def test_points_that_do_not_lie_in_order_in_memory_are_read_in_order():
 def test_a_model_without_gradients_says_so():
     query = table()
     blind = replace(query, setting=replace(query.setting, differentiable=False))
-    for call in (lambda: blind.gradient(blind.x), lambda: blind.pull(blind.module, blind.x), blind.require_gradients):
+    for call in (
+        lambda: blind.gradient(blind.x),
+        lambda: blind.gradient_through(blind.module, blind.x),
+        blind.require_gradients,
+    ):
         with pytest.raises(NotApplicable, match="needs gradients, and this model has none"):
             call()
     assert torch.equal(blind.score(blind.x), query.score(query.x))
@@ -188,7 +192,7 @@ def test_the_shortcut_is_taken_for_scores_and_never_for_gradients():
     query = table("probability")
     quick = replace(query, setting=replace(query.setting, forward=shortcut))
     assert torch.equal(quick.gradient(quick.x), query.gradient(query.x))
-    assert torch.equal(quick.pull(quick.module, quick.x), query.gradient(query.x))
+    assert torch.equal(quick.gradient_through(quick.module, quick.x), query.gradient(query.x))
     assert torch.equal(quick.module(quick.x), query.module(query.x))
     assert calls == []
     torch.testing.assert_close(quick.outputs(quick.x), query.outputs(query.x), rtol=1e-9, atol=0)  # softmax of + 1
@@ -210,7 +214,7 @@ def test_the_shortcut_too_is_given_no_more_rows_than_fit():
 def test_a_pull_goes_through_the_module_it_is_given():
     query = table()
     double = nn.Sequential(query.module, _Twice())
-    torch.testing.assert_close(query.pull(double, query.x), 2 * query.gradient(query.x), rtol=1e-12, atol=0)
+    torch.testing.assert_close(query.gradient_through(double, query.x), 2 * query.gradient(query.x), rtol=1e-12, atol=0)
 
 
 class _Twice(nn.Module):

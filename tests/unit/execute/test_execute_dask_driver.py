@@ -9,7 +9,7 @@ from assay.artifacts.artifact import Group
 from assay.artifacts.component import Component
 from assay.core.records import Record
 from assay.execute.cost import Cost
-from assay.execute.dask_driver import MOST, Driver
+from assay.execute.dask_driver import BUNDLE_SIZE, Driver
 from unit.execute.pieces import Piece
 
 SECONDS = {"quick": 0.03, "slow": 9.0}
@@ -63,13 +63,13 @@ def bundles(given):
     ],
 )
 def test_short_artifacts_go_together_and_nothing_is_added_to_a_long_or_an_unknown_one(given, expected, monkeypatch):
-    monkeypatch.setattr("assay.execute.dask_driver.SHORT", 0.1)
+    monkeypatch.setattr("assay.execute.dask_driver.BUNDLE_SECONDS", 0.1)
     assert bundles(driver(*given)) == expected
 
 
 def test_a_bundle_has_a_largest_size(monkeypatch):
     monkeypatch.setitem(SECONDS, "quick", 0.0)
-    assert len(driver(*(f"quick {n}" for n in range(2 * MOST)))._next_bundle()) == MOST
+    assert len(driver(*(f"quick {n}" for n in range(2 * BUNDLE_SIZE)))._next_bundle()) == BUNDLE_SIZE
 
 
 def test_of_a_bundle_that_fails_each_is_tried_alone_and_only_the_one_to_blame_is_recorded():

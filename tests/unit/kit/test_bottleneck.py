@@ -151,7 +151,7 @@ def test_the_critic_learns_like_its_twin_of_modules(height, width):
         critic.learn(real, fake)
     fake.requires_grad_()
     (-net(fake).mean()).backward()
-    assert_close(critic.pull(fake), fake.grad, rtol=1e-7, atol=1e-12)
+    assert_close(critic.gradient_at(fake), fake.grad, rtol=1e-7, atol=1e-12)
     assert max(float(weight.abs().max()) for weight in critic._weights()) <= 0.05
     assert not any(weight.requires_grad for weight in critic._weights())
 
@@ -162,7 +162,7 @@ def test_the_critic_takes_maps_of_any_size(height, width):
     critic = Critic(Draws([("critic", 0)]), real, (7, 6), lr=1e-3, clip=0.05)
     critic.learn(real, fake)
     assert critic(real).shape == (6,)
-    assert critic.pull(fake).abs().sum() > 0
+    assert critic.gradient_at(fake).abs().sum() > 0
 
 
 def test_the_critics_weights_start_as_pytorchs_do():

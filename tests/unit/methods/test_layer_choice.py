@@ -190,10 +190,12 @@ def test_neither_the_model_itself_nor_its_input_is_a_layer():
 
 
 CAMS = [GradCam(), GradCamPlusPlus(), SmoothGradCamPlusPlus(samples=2), XGradCam(), LayerCam(), ScoreCam()]
-FEW = InputIba(feature_steps=2, steps=2, copies=6, targets=6, group=3, epochs=1, batch=6, hidden=(4, 4))
+SHORT_INPUT_IBA = InputIba(feature_steps=2, steps=2, copies=6, targets=6, group=3, epochs=1, batch=6, hidden=(4, 4))
 
 
-@pytest.mark.parametrize("method", [*CAMS, Iba(steps=2, copies=2), FEW], ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize(
+    "method", [*CAMS, Iba(steps=2, copies=2), SHORT_INPUT_IBA], ids=lambda method: type(method).__name__
+)
 def test_every_method_that_uses_a_layer_names_it(method):
     query = fitted(method, ask(cnn(), data(2, 2, 8, 8)))
     assert noted(method, query) == ["body.4"]

@@ -14,7 +14,7 @@ from scipy.stats import chi2
 from assay.stats.comparison import Comparison, compare
 from assay.stats.friedman import critical_difference, friedman
 from assay.stats.groups import groups
-from assay.stats.holm import LEVEL, holm, largest_family, smallest_p, units_needed
+from assay.stats.holm import SIGNIFICANCE, holm, largest_family, smallest_p, units_needed
 
 PROBABILITIES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 TABLES = st.integers(2, 5).flatmap(
@@ -39,10 +39,10 @@ def apart(count: int, units: int) -> dict[str, list[float]]:
 def test_holm_rejects_what_the_literal_procedure_rejects(p_values: list[float]) -> None:
     rejected: set[int] = set()
     for step, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
-        if p_values[index] * (len(p_values) - step) > LEVEL:
+        if p_values[index] * (len(p_values) - step) > SIGNIFICANCE:
             break
         rejected.add(index)
-    assert {index for index, p_value in enumerate(holm(p_values)) if p_value <= LEVEL} == rejected
+    assert {index for index, p_value in enumerate(holm(p_values)) if p_value <= SIGNIFICANCE} == rejected
 
 
 @given(PROBABILITIES)
@@ -58,7 +58,7 @@ def test_a_correction_makes_nothing_more_significant(p_values: list[float]) -> N
 def test_the_fewest_units_suffice_and_one_less_never_does(methods: int, units: int) -> None:
     family = math.comb(methods, 2)
     assert units_needed(family) == units
-    assert smallest_p(units) * family <= LEVEL < smallest_p(units - 1) * family
+    assert smallest_p(units) * family <= SIGNIFICANCE < smallest_p(units - 1) * family
     enough, few = compare(apart(methods, units), True), compare(apart(methods, units - 1), True)
     assert enough is not None
     assert few is not None

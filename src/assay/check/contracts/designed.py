@@ -8,7 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from assay.check.contracts.environment_case import FEW, MANY, SEED, EnvironmentCase
+from assay.check.contracts.environment_case import FEW_INDICES, MANY_INDICES, SEED, EnvironmentCase
 from assay.check.contracts.fault import Fault
 from assay.check.instruments.compare import listed_samples, same_bits
 from assay.core.rng import generator
@@ -20,7 +20,7 @@ Function = Callable[[Tensor], Tensor]
 
 def accuracy(case: EnvironmentCase) -> Iterator[Fault]:
     """A designed network classifies every sample correctly; a trained one does better than guessing."""
-    samples = case.sample(MANY)
+    samples = case.sample(MANY_INDICES)
     with torch.no_grad():
         answers = case.setting.model(samples.x)
     if hasattr(case.environment, "remainder"):  # its network outputs the remainder of a count, not class scores
@@ -31,8 +31,10 @@ def accuracy(case: EnvironmentCase) -> Iterator[Fault]:
         return
     if case.designed and not bool(right.all()):
         yield case.fault(accuracy, "is designed and wrong", listed_samples((~right).nonzero().flatten().tolist()))
-    elif right.float().mean() <= samples.label.bincount().max() / len(MANY) and not case.designed:
-        yield case.fault(accuracy, f"is right about {int(right.sum())} of {len(MANY)} samples: no better than a guess")
+    elif right.float().mean() <= samples.label.bincount().max() / len(MANY_INDICES) and not case.designed:
+        yield case.fault(
+            accuracy, f"is right about {int(right.sum())} of {len(MANY_INDICES)} samples: no better than a guess"
+        )
 
 
 def three_witnesses(case: EnvironmentCase) -> Iterator[Fault]:
@@ -68,7 +70,7 @@ def gradients(case: EnvironmentCase) -> Iterator[Fault]:
     if not case.designed:
         return
     network, wires = case.environment.network(SEED), case.environment.wires(SEED)
-    x, bound = case.sample(FEW).x, getattr(case.environment, "bound", 0.0)
+    x, bound = case.sample(FEW_INDICES).x, getattr(case.environment, "bound", 0.0)
     for output in range(network(x).shape[1]):
         left, right = (_gradient(function, x, output) for function in (network, wires))
         same = partial(torch.allclose, rtol=1e-5, atol=bound) if bound else same_bits

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from assay.check.contracts.fault import Fault
-from assay.check.contracts.metric_case import FEW, MANY, MetricCase, noise
+from assay.check.contracts.metric_case import FEW_INDICES, MANY_INDICES, MetricCase, noise
 from assay.core.errors import NotApplicable
 from assay.core.facts import fact
 from assay.core.question import Question
@@ -24,7 +24,7 @@ def direction(case: MetricCase) -> Iterator[Fault]:
     ask another model or prepare on other rows: they judge more than one map. Nor for metrics about models, which judge
     none.
     """
-    case.plain(FEW)
+    case.plain(FEW_INDICES)
     if fact(case.metric, "higher_is_better") is None:
         raise NotApplicable("does not say which direction is better")
     needs = fact(case.metric, "needs", ())
@@ -33,7 +33,7 @@ def direction(case: MetricCase) -> Iterator[Fault]:
         return
     if fact(case.metric, "about") == "models":
         return
-    scene = case.scene(MANY)
+    scene = case.scene(MANY_INDICES)
     uses_truth = "truth" in needs
     if not (uses_truth or (canvas_is_neutral(scene) and answer_follows_truth(scene))):
         return
@@ -78,7 +78,7 @@ def _lowest_score(case: MetricCase, attributions: list[Tensor]) -> float:
 
 def _oriented_score(case: MetricCase, attribution: Tensor) -> float | None:
     """The score of a map, negated if lower is better; None if it is defined on no sample."""
-    value = case.reduce(case.judge(case.scene(MANY), attribution)).value
+    value = case.reduce(case.judge(case.scene(MANY_INDICES), attribution)).value
     sign = 1 if fact(case.metric, "higher_is_better") else -1
     return None if value is None else sign * value
 

@@ -13,8 +13,8 @@ from assay.check.contracts.fault import Fault
 from assay.core.setting import Samples, Setting
 
 SEED = 0
-FEW = tuple(range(8))
-MANY = tuple(range(40))
+FEW_INDICES = tuple(range(8))
+MANY_INDICES = tuple(range(40))
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,8 +28,8 @@ from assay.core.rng import Draws, Stream
 from assay.core.trial import Scene, Trial, targets_for
 from assay.foreign.metrics import Numbers
 
-FEW = tuple(range(8))
-MANY = tuple(range(40))  # two blocks of 16 and a shorter one
+FEW_INDICES = tuple(range(8))
+MANY_INDICES = tuple(range(40))  # two blocks of 16 and a shorter one
 TOLERANCE = 1e-4  # relative and absolute: answers of float32 models, through a correlation
 GRAIN = 64  # values are multiples of 1/64: shifts and cubes are exact, and some values tie
 
@@ -111,20 +111,20 @@ class MetricCase:
     def errors(self) -> Iterator[tuple[Exception, str]]:
         """What is raised, if anything."""
         try:
-            self.evidence(FEW)
+            self.evidence(FEW_INDICES)
         except Exception as error:
             yield error, ""
 
     def arrays(self) -> Iterator[tuple[str, Numbers, str]]:
         """The arrays of the evidence, and what was judged."""
-        for name, array in self.plain(FEW).rows.items():
+        for name, array in self.plain(FEW_INDICES).rows.items():
             yield name, array.astype(np.float64), f"'{name}'"
 
     def model_changes(self) -> Iterator[tuple[list[str], str]]:
         """Changed parts of the model."""
-        self.plain(FEW)
+        self.plain(FEW_INDICES)
         before = snapshot(self.site.setting.model)
-        self.evidence(FEW)
+        self.evidence(FEW_INDICES)
         yield changed_parts(before, snapshot(self.site.setting.model)), ""
 
     @property
@@ -137,8 +137,8 @@ class MetricCase:
 
     def variances(self, kind: str) -> Iterator[str]:
         """Maps that a metric with this invariance must not tell apart, and does."""
-        self.plain(FEW)
-        scene = self.scene(FEW)
+        self.plain(FEW_INDICES)
+        scene = self.scene(FEW_INDICES)
         start = (noise(scene, scene.setting.features.shape) * GRAIN).round() / GRAIN
         plain = _compared_rows(self.judge(scene, start))
         for name, variant in maps.equivalent(start, kind).items():
@@ -153,7 +153,7 @@ class MetricCase:
     def reason(self) -> str:
         """Why the metric does not apply at this site; empty if it does."""
         try:
-            self.plain(FEW)
+            self.plain(FEW_INDICES)
         except NotApplicable as error:
             return str(error)
         return ""

@@ -14,7 +14,7 @@ import torch
 
 from assay.check.contracts import direction as at_site
 from assay.check.contracts.fault import Fault
-from assay.check.contracts.metric_case import FEW, MANY, MetricCase, noise, uninformative_maps
+from assay.check.contracts.metric_case import FEW_INDICES, MANY_INDICES, MetricCase, noise, uninformative_maps
 from assay.check.instruments.budgets import budgets, metered
 from assay.check.instruments.compare import differing_evidence, listed_samples, same_bits
 from assay.check.instruments.process_state import differences, reseeded, streams, switches
@@ -54,9 +54,9 @@ def answers(case: Case) -> Iterator[Fault]:
 
 def rows(case: MetricCase) -> Iterator[Fault]:
     """Every array has one row per sample: samples are merged, resampled and compared in pairs."""
-    for name, array in case.plain(FEW).rows.items():
-        if len(array) != len(FEW):
-            yield case.fault(rows, f"returned {len(array)} rows of '{name}' for {len(FEW)} samples")
+    for name, array in case.plain(FEW_INDICES).rows.items():
+        if len(array) != len(FEW_INDICES):
+            yield case.fault(rows, f"returned {len(array)} rows of '{name}' for {len(FEW_INDICES)} samples")
 
 
 def finite(case: Case) -> Iterator[Fault]:
@@ -69,9 +69,9 @@ def finite(case: Case) -> Iterator[Fault]:
 
 def blocks_merge(case: MetricCase) -> Iterator[Fault]:
     """Blocks of samples, judged one by one and merged, give the rows and the score of the whole set."""
-    whole = case.plain(MANY)
-    starts = range(0, len(MANY), BLOCK)
-    blocks = merge([case.evidence(MANY[start : start + BLOCK]) for start in starts])
+    whole = case.plain(MANY_INDICES)
+    starts = range(0, len(MANY_INDICES), BLOCK)
+    blocks = merge([case.evidence(MANY_INDICES[start : start + BLOCK]) for start in starts])
     yield from _row_faults(case, blocks_merge, whole, blocks, f"blocks of {BLOCK}, merged", EXACT)
     left, right = case.reduce(whole), case.reduce(blocks)
     if not _equal(left.value, right.value) or (left.count, left.defined) != (right.count, right.defined):
@@ -87,12 +87,12 @@ def batch_size(case: Case) -> Iterator[Fault]:
 
 
 def _model_calls(case: MetricCase) -> Iterator[Fault]:
-    plain = case.plain(FEW)
-    footprint = case.scene(FEW).ask().footprint  # measured before the meter runs
+    plain = case.plain(FEW_INDICES)
+    footprint = case.scene(FEW_INDICES).ask().footprint  # measured before the meter runs
     with metered(case.site.setting.model) as meter:
-        case.evidence(FEW)
+        case.evidence(FEW_INDICES)
     for name, (_, machine) in budgets(footprint, meter.kinds).items():
-        evidence = case.evidence(FEW, machine)
+        evidence = case.evidence(FEW_INDICES, machine)
         yield from _row_faults(case, batch_size, plain, evidence, name, ROUNDING)
 
 
@@ -113,11 +113,11 @@ def invariances(case: Case) -> Iterator[Fault]:
 
 def in_range(case: MetricCase) -> Iterator[Fault]:
     """Values lie in the declared range for every map, whatever its signs, sizes and ties."""
-    case.plain(FEW)
+    case.plain(FEW_INDICES)
     bounds = fact(case.metric, "range")
     if bounds is None:
         raise NotApplicable("declares no range, or none with these parameters")
-    scene = case.scene(FEW)
+    scene = case.scene(FEW_INDICES)
     random = noise(scene, scene.setting.features.shape)
     maps = {"random": random, "negated": -random, "huge": 1e6 * random, "minute": 1e-6 * random, "empty": 0 * random}
     low, high = bounds
@@ -132,8 +132,8 @@ def in_range(case: MetricCase) -> Iterator[Fault]:
 
 def attribution_untouched(case: MetricCase) -> Iterator[Fault]:
     """The attribution and the samples are unchanged: the next metric judges the same map."""
-    case.plain(FEW)
-    trial = case.trial(FEW)
+    case.plain(FEW_INDICES)
+    trial = case.trial(FEW_INDICES)
     samples = trial.scene.samples
     inputs = {"the attribution": trial.attribution, "x": samples.x, "the labels": samples.label}
     if samples.truth is not None:
@@ -155,15 +155,17 @@ def model_untouched(case: Case) -> Iterator[Fault]:
 
 def deterministic(case: MetricCase) -> Iterator[Fault]:
     """The same trial gets bitwise the same evidence."""
-    yield from _row_faults(case, deterministic, case.plain(FEW), case.evidence(FEW), "the second time", 0.0)
+    yield from _row_faults(
+        case, deterministic, case.plain(FEW_INDICES), case.evidence(FEW_INDICES), "the second time", 0.0
+    )
 
 
 def no_global_randomness(case: MetricCase) -> Iterator[Fault]:
     """Global random streams are neither used nor advanced."""
-    first = case.plain(FEW)
+    first = case.plain(FEW_INDICES)
     with reseeded(1):
         before = streams()
-        second = case.evidence(FEW)
+        second = case.evidence(FEW_INDICES)
         moved = differences(before, streams())
     for name in moved:
         yield case.fault(no_global_randomness, f"moved the global random stream of {name}")
@@ -172,9 +174,9 @@ def no_global_randomness(case: MetricCase) -> Iterator[Fault]:
 
 def no_global_switches(case: MetricCase) -> Iterator[Fault]:
     """Gradient mode, number format, threads and other switches of the process are unchanged."""
-    case.plain(FEW)
+    case.plain(FEW_INDICES)
     before = switches()
-    case.evidence(FEW)
+    case.evidence(FEW_INDICES)
     for name in differences(before, switches()):
         yield case.fault(no_global_switches, f"left a switch of the process changed: {name}")
 
@@ -188,8 +190,8 @@ def every_sample(case: Case) -> Iterator[Fault]:
 
 
 def _another_order(case: MetricCase) -> Iterator[Fault]:
-    plain = case.plain(FEW)
-    order = [*FEW[3:], *FEW[:3]]
+    plain = case.plain(FEW_INDICES)
+    order = [*FEW_INDICES[3:], *FEW_INDICES[:3]]
     reordered = case.evidence(order).rows
     back = {name: array[np.argsort(order)] for name, array in reordered.items() if len(array) == len(order)}
     yield from _row_faults(case, every_sample, plain, Evidence(back), "in another order", EXACT)
@@ -202,15 +204,15 @@ def constant_maps(case: Case) -> Iterator[Fault]:
 
 def _undefined_is_declared(case: MetricCase) -> Iterator[Fault]:
     """0 where the evidence is undefined; if no sample is defined, there is no score."""
-    case.plain(FEW)
-    scene = case.scene(FEW)
+    case.plain(FEW_INDICES)
+    scene = case.scene(FEW_INDICES)
     for name, attribution in uninformative_maps(scene).items():
         evidence = case.judge(scene, attribution)
         for array in ("value", "curve"):
-            values = evidence.rows.get(array, np.zeros(len(FEW)))
+            values = evidence.rows.get(array, np.zeros(len(FEW_INDICES)))
             if not np.isfinite(values).all() or values[~evidence.defined].any():
                 yield case.fault(constant_maps, f"returned a '{array}' that is undefined and not 0", f"map of {name}")
-        undefined = Evidence({**evidence.rows, "defined": np.zeros(len(FEW), dtype=bool)}, evidence.axis)
+        undefined = Evidence({**evidence.rows, "defined": np.zeros(len(FEW_INDICES), dtype=bool)}, evidence.axis)
         if (score := case.reduce(undefined)).value is not None or score.defined:
             yield case.fault(constant_maps, f"scored {score.value} where no sample is defined", f"map of {name}")
 
@@ -219,8 +221,8 @@ def probe_shared(case: MetricCase) -> Iterator[Fault]:
     """A probe serves every method: evidence is the same with a given probe as without, and the probe is unchanged."""
     if not hasattr(case.metric, "probe"):
         return
-    case.plain(FEW)
-    trial = case.trial(FEW)
+    case.plain(FEW_INDICES)
+    trial = case.trial(FEW_INDICES)
     plain = case.metric(replace(trial, probe={}))  # the metric computes its own probe
     probe = {name: torch.from_numpy(tensor.numpy().copy()) for name, tensor in case.metric.probe(trial.scene).items()}
     before = {name: tensor.clone() for name, tensor in probe.items()}

@@ -14,7 +14,7 @@ from assay.check.linear.linear_models import LinearProblem
 from assay.check.linear.metric_calls import Answer
 from assay.core.errors import NotApplicable
 
-MANY = 8  # numbers in a map: too many to be in the right order by chance
+MANY_NUMBERS = 8  # in a map: too many to be in the right order by chance
 
 
 def batch_size(case: LinearCase) -> Iterator[Fault]:
@@ -122,9 +122,9 @@ def constant_maps(case: LinearCase) -> Iterator[Fault]:
 
 
 def _constant_as_good(case: LinearCase) -> Iterator[Fault]:
-    """Constant maps that score as well as exact ones, with ``MANY`` numbers or more: fewer may be right by chance."""
+    """Constant maps that score as well as exact ones, with ``MANY_NUMBERS`` or more: fewer may be right by chance."""
     for name in ("zeros", "ones", "minus ones"):
-        large = [problem for problem in case.problems if problem.exact[0].numel() >= MANY]
+        large = [problem for problem in case.problems if problem.exact[0].numel() >= MANY_NUMBERS]
         if any(_as_good(case, problem, name) and not _as_good(case, problem, name, half=True) for problem in large):
             problem = next(problem for problem in case.problems if _as_good(case, problem, name))
             attribution = maps.constant(problem.exact)[name]

@@ -17,7 +17,7 @@ from assay.environments.linear import Linear, linear_model
 
 SEED = 0  # of weights, which are the same for every seed
 SHOWN = 32  # numbers of one tensor that a witness lists
-MANY = 256  # features: more than a byte can count
+MANY_FEATURES = 256  # more than a byte can count
 
 
 def _whole(samples: int, *shape: int, **params: Any) -> tuple[int, Linear]:
@@ -33,7 +33,7 @@ PLANS = (  # the number of samples, and the environment that draws them
     _whole(5, 3, weights="tenths"),
     _whole(4, 4),
     _whole(6, 12, weights="tenths"),
-    _whole(1, MANY + 44),
+    _whole(1, MANY_FEATURES + 44),
     _whole(1, 1, 2, 2),
     _whole(2, 1, 2, 2, bias=3.0),
     _whole(3, 1, 2, 2),
@@ -112,7 +112,7 @@ class LinearProblem:
             " of images that are not square": self.kind == "image" and self.weights.shape[1] != self.weights.shape[2],
             " of a class that does not win": any(self.losing),
             " of a model with a bias": bool(self.bias),
-            f" of more than {MANY} features": self.weights.numel() > MANY,
+            f" of more than {MANY_FEATURES} features": self.weights.numel() > MANY_FEATURES,
             " where numbers are tenths, which floats round": self.environment.weights == "tenths",
         }
         return tuple(trait for trait, present in traits.items() if present)

@@ -11,7 +11,7 @@ from assay.core.rng import generator
 from assay.kit.feature_orders import average_ranks
 
 RANDOM = 4  # random maps, and random orders
-FEW = 4  # features: up to this number every order is tried
+FEW_FEATURES = 4  # up to this number every order is tried
 
 
 def random(exact: Tensor, which: int = 0) -> Tensor:
@@ -38,16 +38,16 @@ def wrong(exact: Tensor) -> dict[str, Tensor]:
 
 
 def alternatives(exact: Tensor) -> dict[str, Tensor]:
-    """Wrong maps, random maps and the exact numbers in other orders (all orders up to ``FEW`` features)."""
+    """Wrong maps, random maps and the exact numbers in other orders (all orders up to ``FEW_FEATURES`` features)."""
     unordered = wrong(exact) | {f"random map {which}": random(exact, which) for which in range(RANDOM)}
     flat = exact.flatten(1)
     count = flat.shape[1]
-    if count <= FEW:
+    if count <= FEW_FEATURES:
         orders = [torch.tensor(order) for order in permutations(range(count))][1:]
     else:
         orders = [torch.randperm(count, generator=generator("order", which, count)) for which in range(RANDOM)]
     return unordered | {
-        f"order {order.tolist()}" if count <= FEW else f"order {which}": flat[:, order].view_as(exact)
+        f"order {order.tolist()}" if count <= FEW_FEATURES else f"order {which}": flat[:, order].view_as(exact)
         for which, order in enumerate(orders)
     }
 

@@ -12,13 +12,13 @@ from assay.kit.imputation.operator import build
 from assay.kit.imputation.plan import KINDS, PLANE, plan
 from assay.kit.imputation.start import fill, known_range, load, store
 
-CLOSE = 4e-4  # of the value range: after a step that changes less, the error is below 1e-3; largest seen: 4.4e-4
-FEW = 1 / 64  # of the pixels: with fewer known ones, steps may be small far from the solution, and one round too few
-SURE = 4e-5  # for so few known pixels: the last round is one whose first step changes less
-EXACT = 1e-11  # the same for float64
+TOLERANCE = 4e-4  # of the value range: after a step that changes less, the error is below 1e-3; largest seen: 4.4e-4
+FEW_KNOWN = 1 / 64  # of the pixels: with fewer, steps may be small far from the solution, and one round too few
+FEW_KNOWN_TOLERANCE = 4e-5  # with so few, the last round is one whose first step changes less
+DOUBLE_TOLERANCE = 1e-11  # in float64, the last round is one whose first step changes less
 GAIN = 1e-3  # a round's tolerance, relative to the last change of the round before
-MOST = 20  # steps in a round
-ROUNDS = 10
+MOST_STEPS = 20  # in a round
+MOST_ROUNDS = 10
 
 
 class Solver:
@@ -34,7 +34,7 @@ class Solver:
     def __call__(self, values: Array, removed: Array) -> None:
         """Write the removed pixels (H, W) of ``values`` (C, H, W)."""
         plan = self.plan
-        few = removed.size - int(removed.sum()) < FEW * removed.size
+        few = removed.size - int(removed.sum()) < FEW_KNOWN * removed.size
         build(removed, self.cells, self.flat, plan.size, plan.grids, plan.weights, plan.least)
         for channel in values:
             low, high = known_range(channel, removed)
@@ -43,17 +43,21 @@ class Solver:
             if high - low > np.finfo(np.float64).tiny:
                 load(channel, removed, low, 1 / (high - low), self.image, plan.grids[0])
                 fill(self.image, self.cells, self.flat[0], plan.size, plan.grids)
-                self._solve(EXACT if channel.dtype == np.float64 else SURE if few else CLOSE)
+                self._solve(
+                    DOUBLE_TOLERANCE if channel.dtype == np.float64 else FEW_KNOWN_TOLERANCE if few else TOLERANCE
+                )
                 store(self.image, removed, low, high - low, channel, plan.grids[0])
             else:
                 channel[removed] = low
 
     def _solve(self, goal: float) -> None:
         """Solve in rounds: each corrects in single precision a residual computed in double precision."""
-        plan, tolerance = self.plan, CLOSE
+        plan, tolerance = self.plan, TOLERANCE
         tables = (plan.smoothing, plan.defects, plan.product, plan.misfit)
-        for _ in range(ROUNDS if goal < CLOSE else 1):
-            first, last = solve(self.image, self.cells, self.flat[0], plan.size, plan.grids, *tables, tolerance, MOST)
+        for _ in range(MOST_ROUNDS if goal < TOLERANCE else 1):
+            first, last = solve(
+                self.image, self.cells, self.flat[0], plan.size, plan.grids, *tables, tolerance, MOST_STEPS
+            )
             if not isfinite(first + last):
                 for planes in (self.cells, self.flat, self.image):
                     planes.fill(0)  # else infinite values would stay in them

@@ -168,7 +168,7 @@ MUTANTS = [
         "weight.clamp_(-self.clip, self.clip)",
         "weight",
     ),
-    Mutant("input_iba", "pushed away", CRITIC, "Critic.pull", "-self(fake).mean()", "self(fake).mean()"),
+    Mutant("input_iba", "pushed away", CRITIC, "Critic.gradient_at", "-self(fake).mean()", "self(fake).mean()"),
     own(
         "extremal_perturbation",
         "the area's error ignored",

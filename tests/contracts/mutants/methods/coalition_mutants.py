@@ -224,8 +224,8 @@ MUTANTS = [
         "lime_image",
         "the same segments for all images",
         "LimeImage._design",
-        "query.about(slice(row, row + 1)).draws('segments')",
-        "query.about(slice(0, 1)).draws('segments')",
+        "query.take(slice(row, row + 1)).draws('segments')",
+        "query.take(slice(0, 1)).draws('segments')",
     ),
     Mutant(
         "lime_image",

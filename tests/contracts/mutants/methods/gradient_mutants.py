@@ -273,13 +273,18 @@ OTHERS = [
         "replace(query.setting, differentiable=True, hints={})",
     ),
     Mutant(
-        "by_differences", "one-sided", DIFFERENCES, "Differenced.pull", "flat[:, part] - steps[part]", "flat[:, part]"
+        "by_differences",
+        "one-sided",
+        DIFFERENCES,
+        "Differenced.gradient_at",
+        "flat[:, part] - steps[part]",
+        "flat[:, part]",
     ),
     Mutant(
         "by_differences",
         "not divided by the step",
         DIFFERENCES,
-        "Differenced.pull",
+        "Differenced.gradient_at",
         "((upper - lower) * gradient).sum(dim=2).T / (ends[0] - ends[1])",
         "((upper - lower) * gradient).sum(dim=2).T",
     ),
