@@ -57,5 +57,5 @@ def test_a_file_may_hold_several_components_and_other_classes(folder):
 def test_a_name_stands_for_one_component(folder):
     (folder / "made_family.py").write_text(TWO)
     (folder / "made_other.py").write_text(TWO)
-    with pytest.raises(AssayError, match="is already the name of assay.methods.made_family:"):
+    with pytest.raises(AssayError, match=r"is already the name of assay.methods.made_family:"):
         cards("methods")
