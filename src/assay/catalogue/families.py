@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import sys
 from collections.abc import Callable
@@ -42,7 +43,7 @@ def family(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
         if card is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         component = getattr(importlib.import_module(module_of(f"{package}.{name}")), name)
-        component.__doc__ = card["doc"] + _parameters(card["params"])
+        component.__doc__ = inspect.cleandoc(component.__doc__ or "") + _parameters(card["params"])
         setattr(sys.modules[package], name, component)
         return component
 
