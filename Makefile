@@ -92,7 +92,8 @@ docs: setup
 	$(BIN)/python tests/contracts/applicability.py --write
 	$(BIN)/assay run gallery --store runs/gallery
 	$(BIN)/python docs/make_gallery.py runs/gallery
-	$(BIN)/python docs/make_controls.py
+	$(BIN)/assay run controls --store runs/controls
+	$(BIN)/python docs/make_controls.py runs/controls
 
 # README's tables: runs what they quote (half an hour), keeps the results and writes the tables.
 readme: setup

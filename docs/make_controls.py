@@ -1,63 +1,42 @@
 """Do controls lose? Write docs/controls.json (what was measured), docs/controls.md (a page of it) and what cards say.
 
-    python docs/make_controls.py               measure everything; needs CIFAR-10: see `assay show cifar`
-    python docs/make_controls.py f1 insertion  measure these metrics again, keep the others
-    python docs/make_controls.py --page        write the page from what was measured before
+    assay run controls --store runs/controls        needs CIFAR-10: see `assay show cifar`
+    python docs/make_controls.py runs/controls
+    python docs/make_controls.py --page             from what was measured before
 
 A metric that claims faithfulness must prefer attributions of the model to maps that know nothing about it. Every metric
 judges every method and every control on the same samples; a control loses where the interval of the paired difference
-to the best method lies above 0.
+to the best method lies above 0. A run of a copy of the study with fewer metrics replaces these only.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor, nn
-
-from assay.artifacts.answer import attribute, make_query, make_trial
 from assay.catalogue.build import build
-from assay.core.errors import NotApplicable
-from assay.core.evidence import Evidence, mean_score
-from assay.core.features import Pixels
-from assay.core.machine import Machine
+from assay.catalogue.registry import aliases, catalogue
+from assay.core.evidence import Evidence, mean_score, merge
 from assay.core.facts import fact
-from assay.core.protocols import Probing, Trained
-from assay.core.query import Query
-from assay.core.question import Question
-from assay.catalogue.registry import aliases, catalogue, resolve
-from assay.core.rng import Stream, generator
-from assay.core.setting import Recipe, Reference, Samples, Setting, Truth
-from assay.core.spec import Spec
-from assay.core.trial import Scene
-from assay.environments.cifar import Cifar
+from assay.core.records import Record
+from assay.report.components import by_label
+from assay.report.loaded_run import LoadedRun, load_run
 from assay.report.text import listed, number
 from assay.stats.paired import paired
+from assay.store.store import Store
 
 DOCS = Path(__file__).parent
 KEPT, PAGE = DOCS / "controls.json", DOCS / "controls.md"
 CARDS = DOCS.parent / "src" / "assay" / "metrics" / "controls.json"  # what the metrics' cards say
-SEED = 0
+STUDY = tomllib.loads((CARDS.parents[1] / "studies" / "controls.toml").read_text(encoding="utf-8"))
 CONFIDENCE = 0.95
-PIXELS = Pixels(3, 12, 12)  # of drawn pictures
 CONTROLS = ("random_map", "constant", "edge_map")
-MACHINE = Machine(memory=2**26)
-SPECS = {  # smaller than by default, where that costs much
-    "sensitivity_n": "sensitivity_n(sizes=8, sets=32)",
-    "soundness": "soundness(steps=32)",
-    "top_k": "top_k(k=64)",
-}
-VARIANTS = (  # measured beside the defaults
-    "infidelity(perturbation='removal', normalise='any', trend='none')",  # Captum's form
-    "roar(ranking='global')",
-)
+ITEMS = [{"use": item} if isinstance(item, str) else item for item in STUDY["metrics"]]
+USES = {item.get("label", item["use"]): item["use"] for item in ITEMS}  # specs of metrics, by label
 NOT_ABOUT_FAITHFULNESS = {
     "sign_agreement": "signs alone: where all effects are positive, a constant map has the right ones",
     "max_sensitivity": "stability: a constant map never moves, and is perfectly stable",
@@ -78,178 +57,54 @@ NOT_ABOUT_FAITHFULNESS = {
     "top_images": "compares two models; no method is better for it",
 }
 
-
-@dataclass(frozen=True)
-class LinearPictures:
-    """Drawn bars and discs, 12 x 12, judged by one linear layer that reads a random half of the pixels.
-
-    Labels are its own answers, so that input times weight is the exact attribution of the label's logit.
-    """
-
-    classes: int = 4
-
-    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
-        x = self._pictures(range(10_000, 10_400), seed)
-        model = self._model(seed)
-        return Setting(
-            model=model,
-            features=PIXELS,
-            kind="image",
-            question=Question("logit", 1.0, "zero", "label"),
-            classes=tuple(f"class {index}" for index in range(self.classes)),
-            informative=tuple(self._read(seed).flatten().nonzero().flatten().tolist()),
-            background=torch.zeros(PIXELS.entries),
-            reference=Reference(x, model(x).argmax(dim=1)),
-            recipe=Recipe(self._trained, nn.Module.state_dict, self._restored),
-        )
-
-    def sample(self, indices: Sequence[int], seed: int) -> Samples:
-        x = self._pictures(indices, seed)
-        label = self._model(seed)(x).argmax(dim=1)
-        effect = (x * self._weight(seed)[label]).sum(dim=1)
-        return Samples(x, label, Truth(effect), tuple(indices))
-
-    def _pictures(self, indices: Sequence[int], seed: int) -> Tensor:
-        return Cifar.tiny().sample(indices, seed).x
-
-    def _read(self, seed: int) -> Tensor:
-        return torch.rand(PIXELS.shape, generator=generator("linear pictures", "pixels", seed)) < 0.5
-
-    def _blank(self) -> nn.Sequential:
-        entries = torch.Size(PIXELS.entries).numel()
-        return nn.Sequential(nn.Flatten(), nn.Linear(entries, self.classes, bias=False, device="meta"))
-
-    def _model(self, seed: int) -> nn.Module:
-        return self._restored({"1.weight": self._weight(seed).flatten(1)})
-
-    def _weight(self, seed: int) -> Tensor:
-        """(classes, *entries)"""
-        drawn = torch.randn(self.classes, *PIXELS.entries, generator=generator("linear pictures", seed))
-        return drawn * self._read(seed)
-
-    def _trained(self, x: Tensor, label: Tensor, seed: int) -> nn.Module:
-        """From zero weights, by full-batch Adam: the seed changes nothing."""
-        weight = torch.zeros(self.classes, x[0].numel(), requires_grad=True)
-        optimiser = torch.optim.Adam([weight], lr=0.05, weight_decay=1e-3)
-        with torch.enable_grad():
-            for _ in range(150):
-                optimiser.zero_grad()
-                nn.functional.cross_entropy(x.flatten(1) @ weight.T, label).backward()
-                optimiser.step()
-        return self._restored({"1.weight": weight.detach()})
-
-    def _restored(self, weights: Mapping[str, Tensor]) -> nn.Module:
-        model = self._blank()
-        model.load_state_dict(dict(weights), assign=True)
-        return model.requires_grad_(False).eval()
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where controls are measured."""
-
-    name: str
-    environment: Any  # an object, or a spec
-    samples: int
-    honest: Mapping[str, tuple[str, str | None]]  # by label: a method, and its baseline if not the environment's
-    only: str = ""  # metrics whose name begins so
-    without: Mapping[str, str] = field(default_factory=dict)  # metrics that are left out, and why
-
-    def built(self) -> Any:
-        if not isinstance(self.environment, str):
-            return self.environment
-        return build("environments", resolve("environments", Spec.parse(self.environment)))
-
-
-def converged(steps: int) -> str:
-    return f"integrated_gradients(steps={steps}, quadrature='gauss_legendre')"
-
-
-DESIGNED = {
-    "IG": (converged(512), None),
-    "IG*": (converged(512), "true"),
-    "InputXGradient": ("input_x_gradient", None),
-    "Occlusion": ("occlusion", None),
-    "GradCAM": ("grad_cam", None),
-}
-RETRAINING = {"roar": "not measured: retrains a network for every map and share"}
-PLACES = (
-    Place("linear", LinearPictures(), 64, {"InputXGradient": ("input_x_gradient", None)}),
-    Place("colour count", "color_count(side=32, unseen=False)", 32, DESIGNED),
-    Place("colour count with unseen-data effect", "color_count(side=32)", 32, DESIGNED),
-    Place(
-        "CIFAR-10",
-        "cifar",
-        32,
-        {
-            "IG": (converged(128), None),
-            "InputXGradient": ("input_x_gradient", None),
-            "Occlusion": ("occlusion", None),
-            "GradCAM": ("grad_cam", None),
-        },
-        without=RETRAINING,
-    ),
-    Place(
-        "pixel modulo",
-        "pixel_modulo(side=32)",
-        32,
-        {name: DESIGNED[name] for name in ("IG", "InputXGradient", "Occlusion")},
-        only="modulo_",
-    ),
-)
+RETRAINS = {"skipped": "not measured: retrains a network for every map and share"}
+NOT_MEASURED = {"CIFAR-10": {"roar": RETRAINS, "roar(ranking='global')": RETRAINS}}
 
 Kept = dict[str, Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """The maps of all methods and controls, of the same samples."""
-
-    setting: Setting
-    samples: Samples
-    methods: Mapping[str, Any]  # by label
-    queries: Mapping[str, Query]
-    maps: Mapping[str, Tensor]
-    stream: str
-
-    def judged(self, spec: Spec) -> dict[str, Evidence]:
-        metric = build("metrics", spec)
-        target, stream = self.queries[CONTROLS[0]].target, Stream("metric", str(spec), self.stream)
-        scene = Scene(self.setting, self.samples, self.setting.question, target, stream, MACHINE)
-        probe = metric.probe(scene) if isinstance(metric, Probing) else None
-        return {
-            label: metric(make_trial(metric, self.methods[label], self.queries[label], scene, attribution, probe))
-            for label, attribution in self.maps.items()
-        }
-
-
-def answered(place: Place) -> Answers:
-    environment = place.built()
-    setting = environment.setting(SEED, environment.train(SEED) if isinstance(environment, Trained) else {})
-    samples = environment.sample(range(place.samples), SEED)
-    methods, queries, maps, stream = {}, {}, {}, str(place.environment)
-    for label, (spec, baseline) in {**place.honest, **{name: (name, None) for name in CONTROLS}}.items():
-        say(f"{place.name}: {label}")
-        methods[label] = build("methods", resolve("methods", Spec.parse(spec)))
-        asked = Question(baseline=baseline)
-        queries[label] = make_query(setting, samples, asked, Stream("method", label, stream, SEED), MACHINE)
-        maps[label] = attribute(methods[label], queries[label])
-    return Answers(setting, samples, methods, queries, maps, stream)
+def measured(store: Path) -> Kept:
+    """By place and metric, what the run found; a run of fewer metrics leaves the others as they were."""
+    loaded = load_run(Store.open(store, create=False))
+    metrics = by_label(loaded.run, "metrics")
+    before = {
+        place["name"]: {metric: found for metric, found in place["metrics"].items() if metric not in metrics}
+        for place in read()["places"]
+    }
+    methods, places = by_label(loaded.run, "methods"), []
+    for place, environment in by_label(loaded.run, "environments").items():
+        found = before.get(place, {}) | NOT_MEASURED.get(place, {}) | dict(place_metrics(loaded, place))
+        honest = [methods[series["method"]] for series in loaded.series(place) if series["method"] not in CONTROLS]
+        places.append(
+            {
+                "name": place,
+                "environment": environment.short_spec,
+                "samples": environment.samples,
+                "methods": {one.label: [one.short_spec, one.question.get("baseline")] for one in honest},
+                "metrics": {metric: found[metric] for metric in sorted(found) if metric in USES},
+            }
+        )
+    return {"seed": 0, "level": CONFIDENCE, "places": places, "not about faithfulness": NOT_ABOUT_FAITHFULNESS}
 
 
-def measured(place: Place, metrics: Iterable[str]) -> Iterator[tuple[str, Kept]]:
-    """By metric, what was found: the best method, and how far each control is behind it."""
-    answers = answered(place)
-    for name in metrics:
-        spec = resolve("metrics", Spec.parse(SPECS.get(name, name)))
-        if spec.name in place.without:
-            yield name, {"skipped": place.without[spec.name]}
-            continue
-        say(f"{place.name}: {name}")
-        try:
-            yield name, compared(build("metrics", spec), answers.judged(spec), list(place.honest))
-        except NotApplicable as error:
-            yield name, {"skipped": str(error)}
+def place_metrics(loaded: LoadedRun, place: str) -> Iterator[tuple[str, Kept]]:
+    """By metric: the best method, and how far each control is behind it."""
+    series = list(loaded.series(place))
+    for metric, component in by_label(loaded.run, "metrics").items():
+        outcomes = {one["method"]: list(loaded.outcomes(one, metric)) for one in series if metric in one["evidence"]}
+        records = [record for found in outcomes.values() for _, record in found]
+        if any(record is None or record.status == "failed" for record in records):
+            sys.exit(f"{metric} at {place}: not all was computed. 'assay run controls' resumes.")
+        if skipped := [record for record in records if record.status == "skipped"]:
+            yield metric, {"skipped": skipped[0].reason}
+        elif outcomes:
+            found = {label: merge([evidence(loaded, record) for _, record in outcomes[label]]) for label in outcomes}
+            honest = [label for label in found if label not in CONTROLS]
+            yield metric, compared(build("metrics", component.spec), found, honest)
+
+
+def evidence(loaded: LoadedRun, record: Record) -> Evidence:
+    return Evidence.from_arrays(loaded.store.load(record))
 
 
 def compared(metric: Any, found: Mapping[str, Evidence], honest: Sequence[str]) -> Kept:
@@ -283,10 +138,6 @@ def rounded(scores: Mapping[str, float | None]) -> dict[str, float | None]:
 def shortened(value: float) -> float:
     """Four digits: what is kept does not change with the last bits of a machine."""
     return float(f"{value:.4g}") + 0.0
-
-
-def say(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 # The page
@@ -339,8 +190,8 @@ several methods is chosen on the same samples, so the 5 % are divided among them
 
 One seed (0), so that intervals are over samples of these models, not over models. What is even or won is also on the
 metric's card (`controls`; `assay show NAME`), and `assay run` prints below its tables which controls do as well as
-which methods. Written by `python docs/make_controls.py`, from the results kept in `controls.json`; `make test` compares
-the two and the cards.
+which methods. The study is `assay run controls`; `python docs/make_controls.py` keeps its results in `controls.json`
+and writes this page; `make test` compares the two and the cards.
 """
 
 
@@ -387,7 +238,7 @@ def table(place: Kept) -> Iterator[str]:
         arrow = "↑" if found["better"] == "higher" else "↓"
         best = f"{found['best']} {number(found['scores'][found['best']])}"
         cells = [_cell(found["scores"][control], found["behind"][control]) for control in CONTROLS]
-        yield f"| {SPECS.get(metric, metric)} {arrow} | {best} | {' | '.join(cells)} |"
+        yield f"| {USES[metric]} {arrow} | {best} | {' | '.join(cells)} |"
     skipped: dict[str, list[str]] = {}
     for metric, found in sorted(place["metrics"].items()):
         if "skipped" in found:
@@ -414,35 +265,11 @@ def read() -> Kept:
     return found
 
 
-def remeasured(names: Sequence[str]) -> Kept:
-    """What is kept, with these metrics measured again; all of them where none is named."""
-    before = {place["name"]: place["metrics"] for place in read()["places"]} if names else {}
-    every = sorted([*catalogue("metrics"), *aliases("metrics")])
-    claiming = [name for name in every if name not in NOT_ABOUT_FAITHFULNESS]
-    everything = [*claiming, *VARIANTS]
-    if unknown := set(names) - set(claiming):
-        sys.exit(f"{', '.join(sorted(unknown))}: no metric that claims faithfulness. Known: {', '.join(claiming)}")
-    places = []
-    for place in PLACES:
-        wanted = [
-            one for one in everything if one.startswith(place.only) and Spec.parse(one).name in (names or claiming)
-        ]
-        found = {**before.get(place.name, {}), **dict(measured(place, wanted) if wanted else ())}
-        places.append(
-            {
-                "name": place.name,
-                "environment": str(place.environment),
-                "samples": place.samples,
-                "methods": place.honest,
-                "metrics": dict(sorted(found.items())),
-            }
-        )
-    return {"seed": SEED, "level": CONFIDENCE, "places": places, "not about faithfulness": NOT_ABOUT_FAITHFULNESS}
-
-
 def main(arguments: Sequence[str]) -> None:
-    if list(arguments) != ["--page"]:
-        KEPT.write_text(json.dumps(remeasured(arguments), indent=1) + "\n", encoding="utf-8")
+    if len(arguments) != 1:
+        sys.exit(__doc__)
+    if arguments != ["--page"]:
+        KEPT.write_text(json.dumps(measured(Path(arguments[0])), indent=1) + "\n", encoding="utf-8")
     kept = read()
     PAGE.write_text(page(kept), encoding="utf-8")
     names = (*catalogue("metrics"), *aliases("metrics"))

@@ -74,7 +74,8 @@ def measure(kind: str, name: str) -> Output:
     """The component's output now, where it applies first."""
     revision = f"{FORMAT}/{card(kind, expand_alias(kind, Spec(name)).name).revision}"  # a new format renews everything
     if kind == "environments":
-        recipe, here = repr(INSTANCES[name]), drawn(name)
+        place = str(expand_alias(kind, Spec(name)))
+        recipe, here = repr(INSTANCES[place]), drawn(place)
         return Output(revision, name, _dtype(here), recipe, _numbers(_environment_parts(here)))
     case_at: Any = method_at if kind == "methods" else metric_at
     for place in _places(kind, name):

@@ -8,6 +8,7 @@ from assay.catalogue.build import build
 from assay.catalogue.registry import aliases, catalogue, resolve
 from assay.check.contracts.direction import answer_follows_truth, canvas_is_neutral
 from assay.check.contracts.fault import examine
+from assay.check.contracts.metric_case import MANY_INDICES
 from assay.check.contracts.metrics import AT_SITES, answers, direction, finite, rows
 from assay.check.instruments.sites import sites
 from assay.core.facts import fact

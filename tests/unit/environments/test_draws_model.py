@@ -20,6 +20,9 @@ CASES = {
     "color_count(unseen=False)": False,
     "color_count(redundant=0)": False,
     "color_count(weight_seed=3)": False,
+    "linear": True,
+    "linear(weights='ones')": False,
+    "linear(weights='ones', read=0.5)": True,
     "pixel_count": True,
     "pixel_count(uniform=True)": False,
     "pixel_count(weight_seed=3)": False,
@@ -78,6 +81,7 @@ SMALL = {
     "pixel_modulo": "side=24, modulus=5",
     "token_count": "length=7, words=2, decoys=1, fillers=2, reference=8",
     "own": "",
+    "linear": "shape=(8,)",
 }
 
 
