@@ -63,11 +63,9 @@ def test_what_is_kept_about_the_linear_model_can_be_measured_again(made: ModuleT
     for name, found in made.place_metrics(load_run(Store.open(tmp_path, create=False)), place["label"]):
         assert found.get("skipped") == kept[name].get("skipped")
         assert found.get("best") == kept[name].get("best")
+        near(found.get("scores", {}), kept[name].get("scores", {}))
         for control, pair in found.get("behind", {}).items():
-            assert made.outcome(pair) == made.outcome(kept[name]["behind"][control])
-            # What is kept was measured with other random numbers than a study draws.
-            if name in ("deletion", "recall", "spearman") and control != "random_map":
-                near(pair or {}, kept[name]["behind"][control] or {})
+            near(pair or {}, kept[name]["behind"][control] or {})
 
 
 @pytest.mark.parametrize("higher", [True, False])
