@@ -64,7 +64,7 @@ def loaded(folder):
 
 @pytest.mark.parametrize("workers", [(0, 0), pytest.param((1, 2), marks=pytest.mark.full)])
 def test_two_runs_at_the_same_time_compute_everything_once(tmp_path, finish, workers):
-    (tmp_path / "study.toml").write_text(STUDY.format(method="counted:Slow(seconds=0.3)"))
+    (tmp_path / "study.toml").write_text(STUDY.format(method="counted:Slow(seconds=1.0)"))
     both = [start(tmp_path, count) for count in workers]
     said = [process.communicate(timeout=120)[1].decode() for process in both]
     assert [process.returncode for process in both] == [0, 0], said

@@ -45,8 +45,8 @@ def test_a_run_prints_its_own_table_and_ends_with_its_own_exit_code(store, capsy
     required = [{"metric": "f1", "gamma": 0.9999, "require": ["random_map"], "signs": False}]
     for as_json in (True, False):
         capsys.readouterr()
-        run, code = execute(study("b", faithfulness=required), store, Resources(), as_json)
-        assert run.data["study"]["name"] == "b"
+        finished, code = execute(study("b", faithfulness=required), store, Resources(), as_json)
+        assert finished.run.data["study"]["name"] == "b"
         assert code == 1  # random_map is refuted
         out = capsys.readouterr().out
         if as_json:

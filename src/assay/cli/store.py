@@ -72,7 +72,7 @@ def gc(
     from assay.store.store import Store
 
     opened_store = Store.open(store, create=False)
-    with _bar("waiting for a sign of life of other runs", as_json) as step:
+    with _bar("waiting for a sign of life of another run", as_json) as step:
         files = find_garbage(opened_store, step=step)
     if not dry_run:
         with _bar("removing", as_json) as step:

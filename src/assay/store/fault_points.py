@@ -4,13 +4,13 @@ With ``ASSAY_FAULT=name:k`` in the environment, the k-th time (from 1) this proc
 whole process group dies by SIGKILL: no handler runs, no buffer is flushed, no worker survives. Start the victim in
 its own session, or the test dies with it. The points:
 
-``array.partial``      half of an array file is written
-``array.written``      the array is in place, its record is not
-``record.partial``     half of a log line is written
-``record.written``     the line is in the log, and nobody was told
-``file.renamed``       a file that is forced to disk has its name, its folder is not on disk yet
-``cache.partial``      a model is in the cache of models, its checksum is not
-``run.unrecorded``     all artifacts of a run are stored, the run itself is not
+``array.partial``   half of an array file is written
+``array.written``   the array is in place, its record is not
+``record.partial``  half of a log line is written
+``record.written``  the line is in the log, and nobody was told
+``file.renamed``    a file that is forced to disk has its name, its folder is not on disk yet
+``cache.partial``   a model is in the cache of models, its checksum is not
+``run.unrecorded``  all artifacts of a run are stored, the run itself is not
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ class Line(NamedTuple):
         key = _KEY.match(self.raw, self.raw.rfind(b'"key":"', 0, kind_at))
         status = _STATUS.match(self.raw, self.raw.rfind(b'"status":"'))
         if arrays and key and status and self.raw.find(b'","kind":"') == kind_at:
-            kind, how = (sys.intern(text.decode()) for text in (key[2], status[1]))
-            return Head(key[1].decode(), kind, cast(Status, how), arrays[1].decode())
+            kind, how = sys.intern(key[2].decode()), cast(Status, sys.intern(status[1].decode()))
+            return Head(key[1].decode(), kind, how, arrays[1].decode())
         record = self.record
         return None if record is None else Head(record.key, record.kind, record.status, record.arrays)
 
@@ -106,11 +106,6 @@ class Log:
         """Add a record; returns its offset and its line. From then on, no crash of the process loses it."""
         raw = encode(record)
         return self._write(raw), raw
-
-    def flush(self) -> None:
-        """Force the lines to disk. On a network file system, other machines may not see them before."""
-        if self.sync and self._handle >= 0:
-            os.fsync(self._handle)
 
     def close(self) -> None:
         """Force the last lines to disk and close the file."""

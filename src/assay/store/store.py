@@ -130,11 +130,6 @@ class Store:
         """Store arrays; returns their digest, for a record."""
         return self.arrays.put(arrays)
 
-    def flush(self) -> None:
-        """Force the records that were put to disk; may be called in another thread."""
-        if self._log is not None:
-            self._log.flush()
-
     @contextmanager
     def writer(self, run_id: str) -> Iterator[Store]:
         """A context in which ``put`` appends to the log of this run, which must be new."""
