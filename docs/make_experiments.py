@@ -12,9 +12,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
+from assay.report.table import piped
+
 from experiments import agop, attributionlab
 from keeping import keep_exact, keep_run, keep_serving
-from pages import ROOT, Table, filled, is_kept, kept, piped
+from pages import ROOT, Table, filled, is_kept, kept
 from verified import values_digest
 
 PAGE = ROOT / "docs" / "experiments.md"

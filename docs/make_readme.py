@@ -13,8 +13,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from assay.report.table import piped
+from assay.report.text import percent, without_leading_zero
+
 from keeping import keep_run
-from pages import ROOT, Json, answer, filled, head, keep, kept, piped
+from pages import ROOT, Json, answer, filled, head, keep, kept
 
 PAGE = ROOT / "README.md"
 STUDIES = ("demo", "attributionlab/token_count", "attributionlab/baseline")
@@ -102,9 +105,7 @@ def _named(method: str) -> str:
 def _gap(line: Json) -> str:
     if line["gap"] is None:
         return ""
-    percent = 100 * line["gap"]
-    shown = "<0.1" if 0 < percent < 0.1 else f"{percent:.2g}" if percent < 10 else f"{percent:.0f}"
-    return f"{shown} %{' !' if line['gap_mark'] else ''}"
+    return f"{percent(line['gap'])}{' !' if line['gap_mark'] else ''}"
 
 
 def _value(cell: Json) -> str:
@@ -113,11 +114,7 @@ def _value(cell: Json) -> str:
     value = f"**{cell['value']:.3f}**" if cell.get("rank") == 1 else f"{cell['value']:.3f}"
     if cell.get("low") is None:
         return value
-    return f"{value} [{_short(cell['low'])}, {_short(cell['high'])}]"
-
-
-def _short(number: float) -> str:
-    return f"{number:.3f}".replace("0.", ".", 1)
+    return f"{value} [{without_leading_zero(cell['low'])}, {without_leading_zero(cell['high'])}]"
 
 
 TABLES: Mapping[str, Callable[[Json], Iterator[str]]] = {

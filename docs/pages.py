@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from assay.report.table import piped
+
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "docs" / "results"
 
@@ -41,10 +43,6 @@ def keep(name: str, told: Json, indent: int | None = None) -> None:
     separators = (",", ":") if indent is None else None
     text = json.dumps(told, indent=indent, separators=separators, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
-
-
-def piped(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def head(*names: str, right: int = 0) -> Iterator[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from assay.report.table import piped
+
 from experiments.reading import boards, boards_of, cell, paired
-from pages import Json, Table, head, kept, piped
+from pages import Json, Table, head, kept
 
 STUDIES = (
     "agop/synthetic",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
+from assay.report.table import piped
 from assay.stats.agreement import spearman
 from assay.study.shipped import find
 from experiments.attributionlab_claims import claims
 from experiments.reading import asked_methods, boards, cell, method_table, with_interval
-from pages import Json, Table, head, is_kept, kept, piped
+from pages import Json, Table, head, is_kept, kept
 from verified import values_digest
 
 FOLDER = "attributionlab"

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise, product
 
+from assay.report.table import piped
+
 from experiments.reading import Difference, Values, asked_methods, boards, cell, gap_text, per_seed, with_interval
-from pages import Json, head, is_kept, kept, piped
+from pages import Json, head, is_kept, kept
 
 Row = tuple[str, str, str]  # claim and record, column, number
 UNSEEN, SEEN = "colour count, unseen-data effect", "colour count"

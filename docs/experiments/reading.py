@@ -10,7 +10,9 @@ from math import factorial, prod
 from statistics import mean
 from typing import Any
 
-from pages import Json, Table, head, kept, piped
+from assay.report.table import piped
+
+from pages import Json, Table, head, kept
 
 Cell = Mapping[str, Any]
 Values = Sequence[float | None]  # by seed

@@ -5,7 +5,7 @@ A study stores and resumes. This is for notebooks: nothing is written, and a cel
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from assay.report.missing import grouped_by_reason
 from assay.report.remarks import MethodRemarks, method_remarks
 from assay.report.result_tables import gap_cell
 from assay.report.table import Cell, Row, Table, plain_lines
-from assay.report.text import interval_notes, percent
+from assay.report.text import interval_notes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +67,7 @@ class Evaluation:
         return "\n".join(
             [
                 *plain_lines(self._table()),
-                *self._remark_lines(),
+                *(f"{method}: {remarks}" for method, remarks in self.remarks.items() if str(remarks)),
                 *interval_notes((cell.metric, cell) for cell in self.cells),
                 *(f"{group.status}: {group}" for group in grouped_by_reason(self.cells)),
             ]
@@ -83,12 +83,6 @@ class Evaluation:
             for method in methods
         )
         return Table(("", *gap_head, *metrics), rows)
-
-    def _remark_lines(self) -> Iterator[str]:
-        for method, remarks in self.remarks.items():
-            gap = [f"gap {percent(remarks.gap)}, {remarks.mark}"] if remarks.mark and remarks.gap is not None else []
-            if gap or remarks.notes:
-                yield f"{method}: {'; '.join([*gap, *remarks.notes])}"
 
 
 def evaluate(own: OwnModel, methods: Mapping[str, Any], metrics: Mapping[str, Any]) -> Evaluation:

@@ -9,13 +9,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from assay.core.evidence import Score
-from assay.report.board import Board, Result
+from assay.report.board import Result
 from assay.report.controls import unbeaten_controls
 from assay.report.missing import grouped_by_reason
 from assay.report.result_tables import agreement_table, board_table, sweep_table
 from assay.report.sweep import run_sweep
 from assay.report.terminal import print_table
-from assay.report.text import percent
 from assay.stats.comparison import Comparison
 from assay.stats.units import deviation
 
@@ -31,7 +30,8 @@ def print_result(result: Result, console: Console | None = None) -> None:
     for board in result.boards:
         if board.metrics:
             print_table(board_table(result, board), console)
-            _print_remarks(board, console)
+            for line in (line for line in board.lines if str(line.remarks)):
+                console.print(f" {escape(line.method)}: {escape(str(line.remarks))}", highlight=False)
             for metric, value in board.ceilings().items():
                 ceiling_note = f"the truth has ties, so a map without ties reaches at most {value:.3f}"
                 console.print(f" [dim]{escape(metric)}: {ceiling_note}[/dim]", highlight=False)
@@ -59,16 +59,6 @@ def print_result(result: Result, console: Console | None = None) -> None:
         console.print(f"[yellow]{escape(result.mixed)}[/yellow]", highlight=False)
     if result.failed() or result.skipped():
         _print_trouble(result, console)
-
-
-def _print_remarks(board: Board, console: Console) -> None:
-    """Print large gaps and the methods' notes."""
-    for line in board.lines:
-        remarks = line.remarks
-        gap = [f"[yellow]gap {percent(remarks.gap or 0)}[/yellow], {escape(remarks.mark)}"] if remarks.mark else []
-        if gap or remarks.notes:
-            text = "; ".join([*gap, *map(escape, remarks.notes)])
-            console.print(f" {escape(line.method)}: {text}", highlight=False)
 
 
 def _console() -> Console:

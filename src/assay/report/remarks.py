@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.report.text import percent
+
 LARGE_GAP = 0.1  # as a share of what was promised: larger gaps are marked
 
 
@@ -17,6 +19,11 @@ class MethodRemarks:
     mark: str = ""  # what a large gap means
     notes: tuple[str, ...] = ()
     positive_only: bool = False  # the method gives no negative value by design
+
+    def __str__(self) -> str:
+        """A large gap and the notes; empty without them."""
+        gap = [f"gap {percent(self.gap)}, {self.mark}"] if self.mark and self.gap is not None else []
+        return "; ".join([*gap, *self.notes])
 
 
 def gap_mark(gap: float | None, remedy: str) -> str:

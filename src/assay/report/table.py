@@ -79,17 +79,15 @@ def _plain(cell: Cell) -> str:
 def markdown(table: Table) -> list[str]:
     """Heading, table and notes."""
     notes = [escape_markdown(table.sentences)] if table.notes else []
-    return [f"## {escape_markdown(table.caption)}", "\n".join(markdown_lines(table)), *notes]
+    return [f"## {escape_markdown(table.caption)}", "\n".join(_markdown_lines(table)), *notes]
 
 
-def markdown_lines(table: Table, raw: bool = False) -> Iterator[str]:
-    """The table alone; ``raw``: its texts are Markdown already."""
-    yield _piped(table.columns if raw else [escape_markdown(head) for head in table.columns])
-    yield _piped(["---" if place < table.text else "---:" for place in range(len(table.columns))])
+def _markdown_lines(table: Table) -> Iterator[str]:
+    yield piped(*map(escape_markdown, table.columns))
+    yield piped(*("---" if place < table.text else "---:" for place in range(len(table.columns))))
     for row in table.cells:
         texts = [_with_mark(cell, _MARKDOWN) for cell in row]
-        escaped = [*map(escape_markdown, texts[: table.text]), *map(_escape_pipes, texts[table.text :])]
-        yield _piped(texts if raw else escaped)
+        yield piped(*map(escape_markdown, texts[: table.text]), *map(_escape_pipes, texts[table.text :]))
 
 
 def escape_markdown(text: str) -> str:
@@ -100,7 +98,8 @@ def _escape_pipes(text: str) -> str:
     return text.replace("|", r"\|")
 
 
-def _piped(texts: Sequence[str]) -> str:
+def piped(*texts: str) -> str:
+    """One row."""
     return f"| {' | '.join(texts)} |"
 
 
