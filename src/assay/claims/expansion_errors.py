@@ -10,8 +10,16 @@ from itertools import combinations_with_replacement
 import torch
 from torch import Tensor
 
+from assay.claims.expansion import (
+    by_area,
+    by_halves,
+    by_mass,
+    claimed_soundness,
+    levels_reached,
+    one_by_one,
+    share_so_far,
+)
 from assay.claims.game_families import Family, all_orders, ranks
-from assay.kit.expansion import by_area, by_halves, by_mass, claimed_soundness, levels_reached, one_by_one, share_so_far
 from assay.kit.games import is_predictive, subset_sums
 
 LEAST_RISE = 0.01  # of performance, from the paper; in these games the least rise is 1/16 or more, so every rise counts

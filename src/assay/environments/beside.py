@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from assay.catalogue.registry import card
 from assay.core.errors import SpecError
@@ -15,8 +15,8 @@ from assay.core.facts import draws_model
 from assay.core.protocols import Environment
 from assay.core.setting import Samples, Setting
 from assay.environments._inside import of_part, prefixed, trained
-from assay.environments._units import in_units_of
 from assay.foreign.imports import load
+from assay.train.networks import Standardise, standardised
 
 COMPARED = range(4)  # samples by which two environments are compared
 
@@ -82,3 +82,28 @@ class Beside:
                 f"beside: one model answers with {first.outputs} of {len(classes[0])} classes, the other with "
                 f"{second.outputs} of {len(classes[1])}: they cannot be compared."
             )
+
+
+TOLERANCE = 1e-4  # of the largest entry: float32 error of a change of units
+
+
+def in_units_of(x: Tensor, other: Tensor, model: nn.Module) -> tuple[nn.Module, str]:
+    """Make a model that reads images like ``other`` read images like ``x``; also returns the prefix of layer names.
+
+    Both (N, C, H, W) are the same images. A factor and a shift per channel are computed from them.
+    """
+    if torch.equal(x, other):
+        return model, ""
+    if x.dim() != 4 or x.shape != other.shape:
+        raise SpecError(_DIFFERENT_SAMPLES)
+    ours, theirs = (images.double().transpose(0, 1).flatten(1) for images in (x, other))  # (C, entries)
+    factor = ours.std(dim=1, correction=0) / theirs.std(dim=1, correction=0)
+    shift = ours.mean(dim=1) - factor * theirs.mean(dim=1)
+    converted = (ours - shift[:, None]) / factor[:, None]
+    if not bool((converted - theirs).abs().amax() <= TOLERANCE * theirs.abs().amax()):
+        raise SpecError(_DIFFERENT_SAMPLES)
+    units = Standardise(*(numbers.to(x.dtype).view(-1, 1, 1) for numbers in (shift, factor)))
+    return standardised(units, model).eval(), "network."
+
+
+_DIFFERENT_SAMPLES = "beside: the two environments have different samples. A sibling must have the same ones."

@@ -18,8 +18,7 @@ from assay.core.rng import generator
 from assay.core.setting import Recipe, Reference, Samples, Setting
 from assay.data.cifar import check
 from assay.data.models import SUMS, pretrained
-from assay.environments._drawn import Drawn
-from assay.environments._photographs import Photographs
+from assay.environments._pictures import Drawn, Photographs
 from assay.train.augment import shifted
 from assay.train.fit import fit
 from assay.train.named import begin, last_stage, network_by_name

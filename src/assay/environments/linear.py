@@ -16,7 +16,7 @@ from assay.core.features import Columns, Features, Pixels
 from assay.core.question import Question
 from assay.core.rng import Draws, generator
 from assay.core.setting import DrawnReference, Recipe, Reference, Samples, Setting, Truth
-from assay.environments._drawn import Drawn
+from assay.environments._pictures import Drawn
 
 REFERENCE = range(10_000, 10_400)  # samples that are the reference rows: evaluate fewer than 10,000
 CLEAR = 2.0  # by how much whole numbers add up to more than 0

@@ -9,6 +9,8 @@ from math import ceil
 from pathlib import Path
 from typing import ClassVar, Literal
 
+import numpy as np
+import pandas as pd
 import torch
 from torch import Generator, Tensor, nn
 
@@ -20,12 +22,12 @@ from assay.core.setting import Recipe, Reference, Samples, Setting
 from assay.core.spec import File
 from assay.data.adult import adult_table
 from assay.data.credit import credit_table
-from assay.data.table import Table
-from assay.environments._drawn_table import drawn_table
+from assay.data.table import Table, encoded
 from assay.train.fit import fit
 from assay.train.networks import Standardise, initialise, mlp, restore
 from assay.train.stacked import fit_stacked
 
+DRAWN_ROWS = 500  # of the table that needs no data file
 TEST_SHARE = 0.2  # of the rows, rounded up
 
 
@@ -196,3 +198,14 @@ def _stamp(path: str) -> tuple[int, int]:
     """Size and time of change, so that a changed file is read again."""
     status = Path(path).stat() if path and Path(path).is_file() else None
     return (status.st_size, status.st_mtime_ns) if status else (0, 0)
+
+
+def drawn_table() -> Table:
+    """Always the same 500 rows of 4 columns, 7 entries; about a quarter are of the second class."""
+    random = np.random.default_rng(15)
+    frame = pd.DataFrame({"height": random.normal(10.0, 2.0, DRAWN_ROWS), "weight": random.normal(size=DRAWN_ROWS)})
+    for name, levels in (("colour", ("blue", "green", "red")), ("shape", ("disc", "square"))):
+        frame[name] = random.choice(np.array(levels, dtype=object), DRAWN_ROWS)
+    score = frame["height"] - 10 + 2.0 * (frame["colour"] == "red") - 1.5 * (frame["shape"] == "disc")
+    frame["class"] = np.where(score + random.normal(0.0, 0.5, DRAWN_ROWS) > 1.5, "tall", "short")
+    return encoded(frame, "class", ("short", "tall"))

@@ -16,8 +16,8 @@ from assay.core.features import Columns
 from assay.core.question import Question
 from assay.core.rng import Draws, generator, seed_of
 from assay.core.setting import Recipe, Reference, Samples, Setting, Truth
+from assay.environments._gaussian_shapley import MOST_FEATURES, conditional_maps, interventional_maps
 from assay.environments._rules import Rule, linear_weights
-from assay.kit.gaussian_shapley import MOST_FEATURES, conditional_maps, interventional_maps
 from assay.train import boosted, forest
 from assay.train.estimator import Estimator
 from assay.train.feature_tokens import HEADS, FeatureTokens, initialise_feature_tokens
@@ -43,7 +43,7 @@ class TabularRule:
 
     With ``correlation``, what a column does is no longer what it says. For the linear task ``truth`` can be the Shapley
     values of the label's score: interventional (here equal to the effect, because columns have mean 0) or conditional,
-    where a column that the rule does not read has a value because it tells about others (``kit/gaussian_shapley.py``).
+    where a column that the rule does not read has a value because it tells about others (``_gaussian_shapley.py``).
 
     The linear rule is drawn by the seed, unless ``rule_seed`` fixes it. The seed also draws training rows, initial
     weights and batches, and the evaluated rows; these are different streams. All rows depend on the seed of the rule

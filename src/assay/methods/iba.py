@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from assay.core.errors import SpecError
 from assay.core.query import Query
-from assay.kit.bottleneck import Bottleneck
 from assay.methods._bottleneck import (
+    Bottleneck,
     Descent,
     activations_and_run,
     bottleneck_layer,

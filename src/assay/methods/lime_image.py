@@ -12,8 +12,8 @@ from torch.nn.utils.rnn import pad_sequence
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.query import Query
 from assay.core.spec import File
-from assay.kit.sam import load_sam, sam_segments
 from assay.kit.segments import equal_colours, felzenszwalb, quickshift, renumbered, rgb_pictures
+from assay.methods._sam import load_sam, sam_segments
 
 GROUP = 2**24  # most numbers of the regressions in memory at once
 

@@ -11,11 +11,11 @@ from itertools import chain, combinations, product
 import pytest
 import torch
 
-from assay.claims import small_games
+from assay.claims import expansion, small_games
 from assay.claims.expansion_errors import VARIANTS, attributions, cases, errors
 from assay.claims.game_families import ADMITTED, STRICT, all_orders, order_types, ranks
 from assay.claims.game_search import equal_attribution, positive_attributions, smallest_counterexample, tally
-from assay.kit import expansion, games
+from assay.kit import games
 from assay.metrics._soco_sets import counts_by_mass
 from assay.metrics.soundness import Rule
 

@@ -14,8 +14,7 @@ from assay.artifacts.model import make_place
 from assay.catalogue.registry import resolve
 from assay.core.errors import AssayError, SpecError
 from assay.core.spec import Spec
-from assay.environments._drawn_table import drawn_table
-from assay.environments.public_table import PublicTable
+from assay.environments.public_table import PublicTable, drawn_table
 from unit.data.test_credit import clients
 
 TINY = PublicTable.tiny()

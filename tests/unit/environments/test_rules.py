@@ -14,9 +14,9 @@ from assay.check.contracts.environment_case import EnvironmentCase
 from assay.check.contracts.environments import CONTRACTS
 from assay.check.contracts.fault import examine
 from assay.core.errors import SpecError
+from assay.environments._gaussian_shapley import conditional_maps
 from assay.environments._rules import FORMS
 from assay.environments.tabular_rule import TabularRule
-from assay.kit.gaussian_shapley import conditional_maps
 
 SMALL = {"train_rows": 8, "hidden": (4,), "epochs": 1}
 LINEAR = TabularRule(**SMALL)

@@ -6,8 +6,8 @@ from contracts.mutants.methods.own import own
 from contracts.mutants.mutant import Mutant, each
 
 FIT = "assay.methods._bottleneck"
-KIT = "assay.kit.bottleneck"
-CRITIC = "assay.kit.critic"
+KIT = "assay.methods._bottleneck"
+CRITIC = "assay.methods.input_iba"
 MASKS = "assay.kit.smooth_masks"
 BLUR = "assay.kit.blur"
 BOTH = ("iba", "input_iba")

@@ -10,7 +10,7 @@ PIECES = "assay.kit.backward.breakpoints"
 LINEAR = "assay.kit.backward.piecewise_linear"
 SOFTMAX = "assay.kit.backward.softmax"
 BACKGROUND = "assay.methods._background"
-DIFFERENCES = "assay.kit.differences"
+DIFFERENCES = "assay.methods.by_differences"
 
 PLAIN = [
     own("gradient", "its size", "Gradient.__call__", "query.gradient(query.x)", "query.gradient(query.x).abs()"),

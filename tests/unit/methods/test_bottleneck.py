@@ -13,8 +13,8 @@ from torch.nn import functional as F
 from torch.testing import assert_close
 
 from assay.core.rng import Draws
-from assay.kit.bottleneck import Bottleneck, divergence, smoothing_matrix
-from assay.kit.critic import Critic
+from assay.methods._bottleneck import Bottleneck, divergence, smoothing_matrix
+from assay.methods.input_iba import Critic
 from streams import seeded
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from assay.kit.gaussian_shapley import conditional_maps, interventional_maps
+from assay.environments._gaussian_shapley import conditional_maps, interventional_maps
 
 WEIGHTS = torch.tensor([[1.5, -0.7, 0.0, 1.1], [0.4, 0.4, -2.0, 0.0]], dtype=torch.float64)
 MEAN = np.array([0.3, -1.0, 2.0, 0.5])

@@ -14,7 +14,7 @@ from torch.testing import assert_close
 
 from assay.core.errors import AssayError, SpecError
 from assay.core.machine import Machine
-from assay.kit.sam import bounding_boxes, load_sam, model_input, paint_masks, sam_segments, without_overlaps
+from assay.methods._sam import bounding_boxes, load_sam, model_input, paint_masks, sam_segments, without_overlaps
 from assay.methods.lime_image import LimeImage
 from scenes import Flat, ask, randomised, rows
 from streams import seeded
