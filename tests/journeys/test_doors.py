@@ -15,7 +15,6 @@ from assay.artifacts.artifact import default_block_size
 from assay.core.machine import Machine, Resources
 from assay.execute.run import run
 from assay.report.board import result
-from assay.store.store import Store
 from assay.study.file import read
 from assay.study.study import BLOCK
 from streams import seeded
@@ -70,7 +69,7 @@ def own_study(block):
 
 @seeded()
 def by_study(folder, machine, block=default_block_size("table")):
-    found = result(Store.open(run(own_study(block), folder, Resources(machine=machine)).store))
+    found = result(run(own_study(block), folder, Resources(machine=machine)).store)
     return {
         (line.method, metric): cell.value
         for board in found.boards

@@ -69,15 +69,17 @@ def test_data_that_change_during_a_run_are_a_failure_with_its_reason(place, tmp_
     monkeypatch.delenv("EDITS")
     run(study(place), tmp_path / "s", Resources(0))
     assert [record.status for record in records(tmp_path / "s", "trial")] == ["ok", "ok"]
-    plain = run(study(place), tmp_path / "again", Resources(0))
-    fresh, mended = ([record.result for record in records(store, "trial")] for store in (plain.store, tmp_path / "s"))
+    run(study(place), tmp_path / "again", Resources(0))
+    fresh, mended = (
+        [record.result for record in records(store, "trial")] for store in (tmp_path / "again", tmp_path / "s")
+    )
     assert fresh == mended
 
 
 def test_code_that_is_edited_during_a_run_goes_on_as_it_was_read(place, tmp_path, monkeypatch):
     monkeypatch.setenv("EDITS", "edited_late.py")
-    first = run(study(place), tmp_path / "s", Resources(1))
-    assert [record.status for record in records(first.store, "trial")] == ["ok", "ok"]
+    run(study(place), tmp_path / "s", Resources(1))
+    assert [record.status for record in records(tmp_path / "s", "trial")] == ["ok", "ok"]
     monkeypatch.delenv("EDITS")
     second = run(study(place), tmp_path / "s", Resources(1))
     assert second.plan.reused == 0  # it is another method now
