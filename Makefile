@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS = 1
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: setup demo test test-fast test-plain test-full torture check audit check-quantus format bench journey docs renew \
+.PHONY: setup demo test test-fast test-plain test-full reliability check audit check-quantus format bench journey docs renew \
 	readme experiments clean
 
 setup: $(READY)
@@ -44,8 +44,8 @@ test-full: setup check
 	bash tests/wheel.sh
 
 # Kills, full disks, damaged bytes, lost schedulers: half an hour on two cores. Writes the page with the numbers.
-torture: setup
-	PYTHONPATH=tests $(BIN)/python -m torture --write docs/reliability.md
+reliability: setup
+	PYTHONPATH=tests $(BIN)/python -m reliability --write docs/reliability.md
 
 check: setup
 	$(BIN)/ruff format --check src tests examples benchmarks

@@ -11,9 +11,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from assay.artifacts.answer import fit
 from assay.core.query import Query
 from assay.core.question import Question
+from assay.engine.artifacts.answer import fit
 from assay.methods.agop import Agop
 from assay.methods.gradient import InputXGradient
 from benchmarks.deep_shap import BACKGROUND, deep_explainer, paper_query, predicted

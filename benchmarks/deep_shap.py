@@ -9,9 +9,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from assay.artifacts.answer import fit
 from assay.core.query import Query
 from assay.core.question import Question
+from assay.engine.artifacts.answer import fit
 from assay.methods.deep_shap import DeepShap
 from assay.train.networks import initialise, mlp
 from benchmarks.measuring import Problem

@@ -21,9 +21,9 @@ import numpy.typing as npt
 from assay.core.evidence import Evidence
 from assay.core.heap import keep_pages
 from assay.core.machine import Machine
-from assay.execute.grid import grid
-from assay.execute.inline import MemoryEngine
-from assay.study.file import read
+from assay.engine.execute.grid import grid
+from assay.engine.execute.inline import MemoryEngine
+from assay.studies.file import read
 from benchmarks.tables import Row, show
 
 ENVIRONMENTS = {

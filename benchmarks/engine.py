@@ -20,12 +20,12 @@ from assay.core.question import Question
 from assay.core.records import Record
 from assay.core.setting import Samples, Setting
 from assay.core.trial import Trial
-from assay.execute.grid import grid
-from assay.execute.plan import plan
-from assay.execute.run import run
-from assay.store.store import Store
-from assay.study.file import read
-from assay.study.study import Study
+from assay.engine.execute.grid import grid
+from assay.engine.execute.plan import plan
+from assay.engine.execute.run import run
+from assay.engine.store.store import Store
+from assay.studies.file import read
+from assay.studies.study import Study
 from benchmarks.measuring import Measured
 
 BLOCKS = 20_000

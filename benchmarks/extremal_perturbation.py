@@ -9,13 +9,13 @@ from typing import Any
 
 import torch
 
-from assay.artifacts.answer import make_query
 from assay.core.features import Pixels
 from assay.core.machine import Machine
 from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
+from assay.engine.artifacts.answer import make_query
 from assay.kit.smooth_masks import SmoothMask
 from assay.methods.extremal_perturbation import SIGMA, STEP, ExtremalPerturbation
 from assay.train.networks import initialise

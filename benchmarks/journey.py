@@ -21,10 +21,21 @@ import torch
 import assay
 from assay.cli.run import execute
 from assay.core.machine import Resources
-from assay.study.file import read
+from assay.studies.file import read
 
 ROOT = Path(assay.__path__[0])
-ROOMS = ("core", "catalogue", "foreign", "execute", "artifacts", "study", "api.py", "evaluation.py", "attributed.py")
+ROOMS = (
+    "core",
+    "catalogue",
+    "foreign",
+    "engine/execute",
+    "engine/artifacts",
+    "studies",
+    "api.py",
+    "own_model.py",
+    "evaluation.py",
+    "attributed.py",
+)
 METHOD, METRIC = "input_x_gradient", "single_deletion"
 
 

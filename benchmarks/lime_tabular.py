@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from assay.artifacts.answer import fit
 from assay.core.question import Question
+from assay.engine.artifacts.answer import fit
 from assay.methods.lime_tabular import LimeTabular
 from benchmarks.measuring import Problem
 from benchmarks.problems import answers, mlp_query, peer

@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from assay.artifacts.answer import make_query
 from assay.core.errors import AssayError
 from assay.core.features import Columns, Pixels
 from assay.core.machine import Machine
@@ -17,6 +16,7 @@ from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.rng import Stream
 from assay.core.setting import Reference, Samples, Setting
+from assay.engine.artifacts.answer import make_query
 from assay.environments.color_count import ColorCount
 from assay.train.networks import initialise, mlp
 from assay.train.resnet import resnet

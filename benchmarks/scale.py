@@ -21,9 +21,9 @@ from assay.core.errors import AssayError
 from assay.core.machine import Resources
 from assay.core.query import Query
 from assay.core.records import Record
-from assay.execute.run import run
-from assay.study.file import read
-from assay.study.study import Study
+from assay.engine.execute.run import run
+from assay.studies.file import read
+from assay.studies.study import Study
 from benchmarks.engine import study as trivial_study
 from benchmarks.measuring import Measured
 

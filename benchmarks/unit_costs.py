@@ -20,14 +20,14 @@ import numpy as np
 import psutil
 
 from assay.core.records import Record, canonical
-from assay.execute.grid import grid
-from assay.execute.plan import plan
-from assay.execute.queue import Queue
-from assay.execute.run import run
+from assay.engine.execute.grid import grid
+from assay.engine.execute.plan import plan
+from assay.engine.execute.queue import Queue
+from assay.engine.execute.run import run
+from assay.engine.store.log import encode
+from assay.engine.store.store import Store
 from assay.report.export import samples, write
-from assay.store.log import encode
-from assay.store.store import Store
-from assay.study.file import read
+from assay.studies.file import read
 from benchmarks.engine import study as trivial_study
 from benchmarks.tables import Row, show
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import assay
-from assay.store.listing import list_runs
-from assay.store.store import Store
-from assay.study.shipped import find
+from assay.engine.store.listing import list_runs
+from assay.engine.store.store import Store
+from assay.studies.shipped import find
 
 from pages import ROOT, Json, answer, keep
 from verified import processor, rounded, stamp, witness

@@ -27,7 +27,7 @@ from assay.report.components import by_label
 from assay.report.loaded_run import LoadedRun, load_run
 from assay.report.text import listed, number
 from assay.stats.paired import paired
-from assay.store.store import Store
+from assay.engine.store.store import Store
 
 DOCS = Path(__file__).parent
 KEPT, PAGE = DOCS / "controls.json", DOCS / "controls.md"

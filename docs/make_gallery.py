@@ -20,7 +20,7 @@ from assay.report.components import by_label
 from assay.report.loaded_run import LoadedRun, load_run
 from assay.report.pictures import diverging, enlarged, picture, span
 from assay.report.samples import GallerySamples, gallery_samples
-from assay.store.store import Store
+from assay.engine.store.store import Store
 
 DOCS = Path(__file__).parent
 SAMPLES = 3  # per environment

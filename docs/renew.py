@@ -28,7 +28,7 @@ from pages import ROOT, is_kept, keep, kept
 from verified import changes, differences, processor, stamp, touched, witness
 
 from assay.core.errors import AssayError
-from assay.study.shipped import find
+from assay.studies.shipped import find
 
 PAGES: Mapping[str, Sequence[str]] = {
     "README": make_readme.STUDIES,

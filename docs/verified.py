@@ -18,7 +18,7 @@ from assay.core.errors import AssayError
 from assay.core.machine import Resources
 from assay.core.records import digest
 from assay.core.spec import walk
-from assay.study.study import Entry, Study
+from assay.studies.study import Entry, Study
 
 from pages import Json
 
@@ -60,7 +60,7 @@ def witness(study: Study, root: Path, workers: int = 2) -> Witness:
 def computed(study: Study, root: Path, workers: int = 2) -> Json:
     """What ``assay run --json`` prints."""
     from assay.cli.tables import to_json
-    from assay.execute.run import run
+    from assay.engine.execute.run import run
     from assay.report.board import result
 
     finished = run(study, root, Resources(workers))

@@ -29,10 +29,10 @@ ROOT = Path(__file__).parent.parent
 RECORD = Path(__file__).with_name("passed.json")
 TIMES = "assay/seconds"  # in pytest's cache
 SECONDS = 100  # of both processes together
-UNKNOWN = {"journeys": 2.0, "torture": 10.0}  # seconds of a test that has not run here yet, by folder
+UNKNOWN = {"journeys": 2.0, "reliability": 10.0}  # seconds of a test that has not run here yet, by folder
 BESIDE = {  # what reads files that are no code
     "src/assay/catalogue": ("tests/contracts/test_catalogue.py", "tests/unit/catalogue"),
-    "src/assay/studies": ("tests/unit/study", "tests/journeys/test_experiments.py"),
+    "src/assay/studies": ("tests/unit/studies", "tests/journeys/test_experiments.py"),
     "src/assay/report/templates": ("tests/unit/report",),
     "src/assay/metrics": ("tests/unit/metrics",),
     "docs": ("tests/journeys/test_pages.py", "tests/journeys/test_verified.py"),

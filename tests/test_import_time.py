@@ -48,7 +48,7 @@ def modules(package: str) -> list[str]:
 
 @pytest.mark.parametrize("arguments", [("--help",), ("ls",), ("ls", "methods", "--json")], ids=" ".join)
 def test_a_command_that_only_reads_imports_no_torch(arguments: tuple[str, ...]) -> None:
-    assert loaded(COMMAND, *arguments, heavy=(*HEAVY, "assay.study.form")) == []
+    assert loaded(COMMAND, *arguments, heavy=(*HEAVY, "assay.studies.form")) == []
 
 
 @pytest.mark.parametrize("package", LIGHT)
@@ -62,7 +62,7 @@ def test_the_package_itself_imports_no_torch() -> None:
 
 def test_torch_would_be_seen() -> None:
     assert "torch" in loaded(IMPORTS, "assay.core.query")
-    assert loaded(IMPORTS, "assay.study.file", heavy=("assay.study.form",))
+    assert loaded(IMPORTS, "assay.studies.file", heavy=("assay.studies.form",))
 
 
 def test_following_a_pass_through_a_model_imports_no_compiler() -> None:

@@ -6,17 +6,17 @@ The fixtures are imported by the conftest.py of every folder that uses them.
 import pytest
 
 import yard as components
-from assay.artifacts.component import Component
-from assay.artifacts.desk import Desk
-from assay.artifacts.model import make_place
 from assay.catalogue.registry import resolve
 from assay.core.machine import Machine
 from assay.core.spec import Spec
-from assay.execute.grid import grid
-from assay.execute.inline import Inline, MemoryEngine
-from assay.execute.plan import plan
-from assay.store.store import Store
-from assay.study.file import read
+from assay.engine.artifacts.component import Component
+from assay.engine.artifacts.desk import Desk
+from assay.engine.artifacts.model import make_place
+from assay.engine.execute.grid import grid
+from assay.engine.execute.inline import Inline, MemoryEngine
+from assay.engine.execute.plan import plan
+from assay.engine.store.store import Store
+from assay.studies.file import read
 
 
 @pytest.fixture(autouse=True)

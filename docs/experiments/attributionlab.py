@@ -7,7 +7,7 @@ from functools import partial
 
 from assay.report.table import piped
 from assay.stats.agreement import spearman
-from assay.study.shipped import find
+from assay.studies.shipped import find
 from experiments.attributionlab_claims import claims
 from experiments.reading import asked_methods, boards, cell, method_table, with_interval
 from pages import Json, Table, head, is_kept, kept

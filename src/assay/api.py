@@ -12,11 +12,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from assay.artifacts.artifact import Block, split_blocks
-from assay.artifacts.component import Component
-from assay.artifacts.model import Place, make_place
-from assay.artifacts.score import make_score
-from assay.artifacts.trial import make_trials
 from assay.attributed import Attributed
 from assay.catalogue.build import component_and_name, describe, method_and_name
 from assay.catalogue.registry import card, resolve
@@ -27,18 +22,23 @@ from assay.core.machine import Resources
 from assay.core.protocols import Environment, Method
 from assay.core.question import Question
 from assay.core.spec import Spec, Value
+from assay.engine.artifacts.artifact import Block, split_blocks
+from assay.engine.artifacts.component import Component
+from assay.engine.artifacts.model import Place, make_place
+from assay.engine.artifacts.score import make_score
+from assay.engine.artifacts.trial import make_trials
+from assay.engine.execute.inline import MemoryEngine
+from assay.engine.execute.run import run as run_study
+from assay.engine.store.store import Store
 from assay.evaluation import Evaluation, by_name
 from assay.evaluation import evaluate as evaluate_in_memory
-from assay.execute.inline import MemoryEngine
-from assay.execute.run import run as run_study
 from assay.own_model import USER_PROCESS, own_model
 from assay.report.board import Result, result
 from assay.report.remarks import method_remarks
 from assay.stats.faithfulness import Measured, Verdict, checks_for
-from assay.store.store import Store
-from assay.study.faithfulness import floors
-from assay.study.shipped import find
-from assay.study.study import AGREEMENT, BLOCK, METHODS, METRICS, Study
+from assay.studies.faithfulness import floors
+from assay.studies.shipped import find
+from assay.studies.study import AGREEMENT, BLOCK, METHODS, METRICS, Study
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,10 +9,6 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from assay.artifacts.component import Component
-from assay.artifacts.model import Place
-from assay.artifacts.score import make_score
-from assay.artifacts.trial import TrialArtifact
 from assay.catalogue.build import component_and_name
 from assay.core.evidence import Score
 from assay.core.protocols import Metric
@@ -20,7 +16,11 @@ from assay.core.question import Question
 from assay.core.setting import Samples, Setting
 from assay.core.spec import Value
 from assay.core.trial import per_feature
-from assay.execute.inline import MemoryEngine
+from assay.engine.artifacts.component import Component
+from assay.engine.artifacts.model import Place
+from assay.engine.artifacts.score import make_score
+from assay.engine.artifacts.trial import TrialArtifact
+from assay.engine.execute.inline import MemoryEngine
 from assay.report.remarks import MethodRemarks, method_remarks
 from assay.report.text import percent
 

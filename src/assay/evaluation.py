@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from assay.artifacts.component import Component
-from assay.artifacts.score import make_score
-from assay.artifacts.trial import TrialArtifact, make_trials
 from assay.core.evidence import Score
 from assay.core.question import Question
-from assay.execute.inline import MemoryEngine
+from assay.engine.artifacts.component import Component
+from assay.engine.artifacts.score import make_score
+from assay.engine.artifacts.trial import TrialArtifact, make_trials
+from assay.engine.execute.inline import MemoryEngine
 from assay.own_model import OwnModel
 from assay.report.missing import grouped_by_reason
 from assay.report.remarks import MethodRemarks, method_remarks

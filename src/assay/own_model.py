@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from assay.artifacts.artifact import Block, default_block_size, split_blocks
-from assay.artifacts.component import Component
-from assay.artifacts.model import Place, make_place
 from assay.core.errors import SpecError
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.setting import Reference, Samples, Setting
+from assay.engine.artifacts.artifact import Block, default_block_size, split_blocks
+from assay.engine.artifacts.component import Component
+from assay.engine.artifacts.model import Place, make_place
 from assay.environments.own import Own
 from assay.foreign.inputs import as_classes, as_rows, checked_baseline, checked_classes, checked_rows, dtype_name
 from assay.foreign.models import count_outputs, default_readout, own_setting, predictions

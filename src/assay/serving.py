@@ -14,7 +14,6 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as encode
 from torch import Tensor, nn
 
-from assay.artifacts.answer import make_query
 from assay.catalogue.build import component_and_name
 from assay.core.errors import AssayError, SpecError
 from assay.core.features import Columns
@@ -24,11 +23,12 @@ from assay.core.readout import readout as readout_module
 from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
 from assay.core.spec import Spec, Value
+from assay.engine.artifacts.answer import make_query
+from assay.engine.store.files import write_atomically
 from assay.foreign import models
 from assay.foreign.fingerprint import fingerprint
 from assay.foreign.inputs import as_rows, checked_rows, dtype_name, one_line
 from assay.methods.agop import weighted
-from assay.store.files import write_atomically
 
 FORMAT = "assay.AgopExplainer 1"
 MEMORY = 2**26  # bytes of one model call while fitting

@@ -25,11 +25,11 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this file is also run as a script
 
-from assay.artifacts.artifact import FORMAT
 from assay.catalogue.registry import KINDS, aliases, card, catalogue, expand_alias
 from assay.check.instruments.sites import Site, environments, sites
 from assay.core.protocols import Environment, Trained
 from assay.core.spec import Spec
+from assay.engine.artifacts.artifact import FORMAT
 from contracts.examples import EXAMPLES, method_at, metric_at
 
 KEPT = Path(__file__).with_name("revisions.json")
@@ -172,7 +172,7 @@ def complaint(kind: str, name: str, now: Output) -> str:
         f"{name} gives another output under the same revision {now.revision}: something below it changed, and stored "
         "results would be taken for new ones. Undo that, or raise 'revision: ClassVar[int]' in its class (add it where "
         "there is none, above every earlier one; where something in core changed many of them, FORMAT in "
-        f"artifacts/artifact.py) and run '{RENEW}'. {found}"
+        f"engine/artifacts/artifact.py) and run '{RENEW}'. {found}"
     )
 
 

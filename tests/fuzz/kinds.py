@@ -27,15 +27,15 @@ from assay.core.errors import AssayError, NotApplicable, StoreError
 from assay.core.machine import Resources
 from assay.core.records import canonical
 from assay.core.spec import Spec
+from assay.engine.execute.grid import grid
+from assay.engine.execute.run import run
+from assay.engine.store.log import encode, logs
+from assay.engine.store.log import read as read_log
+from assay.engine.store.store import Store
 from assay.environments.own import Own, example
-from assay.execute.grid import grid
-from assay.execute.run import run
 from assay.methods.precomputed import Precomputed
-from assay.store.log import encode, logs
-from assay.store.log import read as read_log
-from assay.store.store import Store
-from assay.study.file import load, read
-from assay.study.shipped import shipped_studies
+from assay.studies.file import load, read
+from assay.studies.shipped import shipped_studies
 from fuzz import mutate
 
 STUDY = """

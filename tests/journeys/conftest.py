@@ -11,10 +11,10 @@ import pytest
 
 from assay.cli.main import main
 from assay.core.machine import Resources
-from assay.execute.run import run
-from assay.store.store import Store
-from assay.study.file import read
-from assay.study.study import Study
+from assay.engine.execute.run import run
+from assay.engine.store.store import Store
+from assay.studies.file import read
+from assay.studies.study import Study
 
 HERE = Path(__file__).parent
 

@@ -1,8 +1,8 @@
 """Metrics that ask the method again, in studies: with its fit, also when the attribution was there before."""
 
-from assay.execute.run import run
-from assay.store.store import Store
-from assay.study.file import read
+from assay.engine.execute.run import run
+from assay.engine.store.store import Store
+from assay.studies.file import read
 
 PLACE = "tabular_rule(d=8, informative=3, train_rows=128, hidden=(8,), epochs=2, batch=32, lr=0.01)"
 

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 import assay
 from assay.catalogue.registry import aliases
 from assay.cli.main import app
+from assay.engine.store.store import Store
 from assay.report.board import latest_run
-from assay.store.store import Store
-from assay.study.file import read
+from assay.studies.file import read
 from streams import seeded
 
 PLACE = "color_count(side=8, unseen=False)"

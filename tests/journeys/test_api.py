@@ -11,8 +11,8 @@ import assay
 import streams
 from assay.core.errors import SpecError
 from assay.core.question import Question
-from assay.store.store import Store
-from assay.study.file import read
+from assay.engine.store.store import Store
+from assay.studies.file import read
 
 PLACES = {"color_count(side=16, sizes=(3, 6))": 8, "tabular_rule(d=4, informative=2, train_rows=32, epochs=1)": 8}
 METHODS = ("random_map", "smoothed(of=gradient(), samples=3)", "deep_shap", "occlusion(stride=4)")

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from assay.artifacts.answer import promised_sum
 from assay.cli import main as command
 from assay.core.errors import BadAttribution
+from assay.engine.artifacts.answer import promised_sum
+from assay.engine.store.store import Store
 from assay.methods.precomputed import Precomputed
-from assay.store.store import Store
 from journeys import bad_inputs
 from scenes import ask, data, mlp
 

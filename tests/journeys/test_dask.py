@@ -9,12 +9,12 @@ from distributed.comm.core import CommClosedError
 
 from assay.core.errors import AssayError
 from assay.core.machine import Resources
-from assay.execute.dask import Dask
-from assay.execute.dask_driver import Driver
-from assay.execute.run import run
-from assay.store.store import Store
-from assay.study.file import read
-from torture.cluster import Cluster
+from assay.engine.execute.dask import Dask
+from assay.engine.execute.dask_driver import Driver
+from assay.engine.execute.run import run
+from assay.engine.store.store import Store
+from assay.studies.file import read
+from reliability.cluster import Cluster
 
 pytestmark = pytest.mark.draws("Dask spreads its attempts to connect with Python's random numbers")
 
@@ -84,7 +84,7 @@ def test_a_connection_that_breaks_is_made_again(study, expected, tmp_path, monke
 
 @pytest.mark.full
 def test_a_worker_and_the_scheduler_may_die(cluster, study, expected, tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.execute.dask.CONNECT", 10.0)
+    monkeypatch.setattr("assay.engine.execute.dask.CONNECT", 10.0)
     cluster.start()
     records = []
 
@@ -120,7 +120,7 @@ def test_a_scheduler_file_is_read_again_where_it_names_a_scheduler_that_is_gone(
 
 
 def test_a_cluster_that_is_not_there_is_an_error_that_says_so(study, tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.execute.dask.CONNECT", 1.0)
+    monkeypatch.setattr("assay.engine.execute.dask.CONNECT", 1.0)
     client, waits = distributed.Client, []
     monkeypatch.setattr("distributed.Client", lambda **how: waits.append(how["timeout"]) or client(**how))
     with pytest.raises(AssayError, match="no Dask cluster at tcp:"):

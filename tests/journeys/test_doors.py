@@ -11,12 +11,12 @@ import torch
 
 import assay
 from assay.api import USER_PROCESS
-from assay.artifacts.artifact import default_block_size
 from assay.core.machine import Machine, Resources
-from assay.execute.run import run
+from assay.engine.artifacts.artifact import default_block_size
+from assay.engine.execute.run import run
 from assay.report.board import result
-from assay.study.file import read
-from assay.study.study import BLOCK
+from assay.studies.file import read
+from assay.studies.study import BLOCK
 from streams import seeded
 
 CODE = """

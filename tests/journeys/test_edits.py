@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from assay.core.machine import Resources
-from assay.execute.run import run
-from assay.store.store import Store
-from assay.study.file import read
+from assay.engine.execute.run import run
+from assay.engine.store.store import Store
+from assay.studies.file import read
 
 METHOD = """
 import os

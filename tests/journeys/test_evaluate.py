@@ -8,9 +8,9 @@ import torch
 from typer.testing import CliRunner
 
 import assay
-from assay.artifacts.artifact import default_block_size, split_blocks
 from assay.cli.main import app
 from assay.core.errors import AssayError
+from assay.engine.artifacts.artifact import default_block_size, split_blocks
 from journeys import yours
 from streams import seeded
 

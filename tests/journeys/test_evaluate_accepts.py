@@ -14,7 +14,7 @@ import assay
 from assay.core.errors import SpecError
 from assay.foreign.models import checked_copy, count_outputs
 from assay.metrics.single_deletion import SingleDeletion
-from assay.study.file import read
+from assay.studies.file import read
 from journeys import yours
 from streams import seeded
 

@@ -14,8 +14,8 @@ from experiments.agop import STUDIES as AGOP
 from experiments.reading import Difference, boards
 from pages import is_kept, kept
 
-from assay.study.shipped import find
-from assay.study.study import Study
+from assay.studies.shipped import find
+from assay.studies.study import Study
 
 LARGE = [f"{attributionlab.FOLDER}/{name}" for name in attributionlab.LARGE]
 

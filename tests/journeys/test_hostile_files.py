@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from assay.cli.main import app
 from assay.core.machine import Resources
-from assay.execute.run import run
-from assay.store.store import Store
-from assay.study.file import read
-from assay.study.shipped import find
+from assay.engine.execute.run import run
+from assay.engine.store.store import Store
+from assay.studies.file import read
+from assay.studies.shipped import find
 
 HOSTILE = "\x1b[2J../../x\"'><script>run()</script><img src=x onerror=run()></script> javascript:run()"
 STUDY = {

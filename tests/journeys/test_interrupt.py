@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from assay.store.store import Store
+from assay.engine.store.store import Store
 
 STUDY = """
 samples = 60

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+from assay.engine.store.store import Store
 from assay.report.page import page
-from assay.store.store import Store
 
 LOUD = """
 import ctypes
@@ -100,7 +100,7 @@ def test_what_foreign_code_says_is_escaped_and_cut_and_a_page_is_whole_or_as_bef
     def fail(*_):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("assay.store.files._write", fail)
+    monkeypatch.setattr("assay.engine.store.files._write", fail)
     with pytest.raises(OSError, match="no space"):
         page(store, folder / "page")
     assert path.read_text(encoding="utf-8") == before

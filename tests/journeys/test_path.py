@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import assay
 from assay.cli.main import app
-from assay.execute.run import run
-from assay.study.file import load
+from assay.engine.execute.run import run
+from assay.studies.file import load
 
 HOSTILE = ("numpy", "json", "random", "socket", "pandas", "typer", "yaml")
 STUDY = """

@@ -15,7 +15,7 @@ from assay.check.instruments.process_state import streams
 from assay.check.target import check
 from assay.cli.kind_of import kind_of
 from assay.core.spec import Spec
-from assay.study.file import read
+from assay.studies.file import read
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

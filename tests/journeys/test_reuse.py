@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.store.store import Store
+from assay.engine.store.store import Store
 
 IN_TWO_OTHERS = pytest.param(2, marks=pytest.mark.full)
 WORKERS = (0, IN_TWO_OTHERS)  # 0: in this process

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 
 from assay.core.evidence import Evidence
-from assay.execute.run import run
+from assay.engine.execute.run import run
+from assay.engine.store.store import Store
 from assay.report.export import write
-from assay.store.store import Store
-from assay.study.file import read
+from assay.studies.file import read
 
 PLACE = "tabular_rule(d=8, informative=3, train_rows=256, hidden=(16, 8), epochs=12, batch=32, lr=0.01)"
 SHARES = (0.0, 0.25, 0.5)

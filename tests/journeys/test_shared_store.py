@@ -9,8 +9,8 @@ from collections import Counter
 
 import pytest
 
-from assay.store.log import logs, read
-from assay.store.store import Store
+from assay.engine.store.log import logs, read
+from assay.engine.store.store import Store
 
 SENTENCE = "which writes into this store."
 STUDY = """
@@ -57,7 +57,7 @@ def answers(folder):
 
 
 def loaded(folder):
-    from assay.study.file import load
+    from assay.studies.file import load
 
     return load(folder / "study.toml")
 
@@ -86,7 +86,7 @@ def test_a_run_that_waits_goes_on_at_once_when_the_other_one_is_killed(tmp_path,
         os.killpg(hanging.pid, signal.SIGKILL)
         hanging.wait()
 
-    monkeypatch.setattr("assay.execute.run._say", kill)
+    monkeypatch.setattr("assay.engine.execute.run._say", kill)
     diary, deadline = tmp_path / "diary.txt", time.monotonic() + 100
     while not (diary.exists() and "gate" in diary.read_text()) and time.monotonic() < deadline:
         assert hanging.poll() is None

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from assay.cli.main import app
 from assay.core.errors import AssayError
-from assay.study.shipped import shipped_studies
+from assay.studies.shipped import shipped_studies
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from assay.cli.main import main
-from assay.store.lease import this_run, turn
-from assay.store.store import Store
+from assay.engine.store.lease import this_run, turn
+from assay.engine.store.store import Store
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_gc_removes_what_nobody_names_and_says_how_much(store, assay):
 
 
 def test_gc_leaves_a_store_alone_that_a_run_writes_into(store, assay, monkeypatch):
-    monkeypatch.setattr("assay.store.lease.BEAT", 0.05)
+    monkeypatch.setattr("assay.engine.store.lease.BEAT", 0.05)
     own = this_run("r2", "study")
     with turn(store.root, own, print):
         code, out, err = assay("store", "gc", store.root)

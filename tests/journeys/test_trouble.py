@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assay.store.store import Store
+from assay.engine.store.store import Store
 
 
 def by_status(root, kind):
@@ -93,7 +93,7 @@ def test_a_metric_that_kills_its_worker_is_blamed_itself_and_the_rest_of_the_job
 
 
 def test_a_model_that_raises_in_the_middle_fails_its_block_only(finish, tmp_path):
-    from assay.study.file import read
+    from assay.studies.file import read
 
     table = {"environments": ["counted:Cliff"], "methods": ["gradient"], "metrics": ["deletion(readout='logit')"]}
     finish(read({**table, "samples": 8, "block": 4, "gallery": 0}, "cliff"), tmp_path / "s")

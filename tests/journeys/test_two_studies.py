@@ -10,8 +10,8 @@ from assay.cli.export import export
 from assay.cli.report import report
 from assay.cli.run import execute
 from assay.core.machine import Resources
-from assay.store.store import Store
-from assay.study.file import read
+from assay.engine.store.store import Store
+from assay.studies.file import read
 
 
 def study(name, **more):

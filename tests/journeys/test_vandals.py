@@ -6,9 +6,9 @@ import pytest
 import torch
 
 import assay
+from assay.engine.store.store import Store
 from assay.report.board import result
-from assay.store.store import Store
-from assay.study.file import read
+from assay.studies.file import read
 from streams import seeded
 
 VANDALS = """

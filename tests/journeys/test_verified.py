@@ -17,7 +17,7 @@ from keeping import shortened
 from verified import changes, computed, differences, stamp, touched, values_digest, witness
 
 import assay
-from assay.study.shipped import find
+from assay.studies.shipped import find
 
 DEMO = "demo"
 

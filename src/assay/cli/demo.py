@@ -19,7 +19,7 @@ def demo(
     """Designed networks, eight methods, truth and model metrics: a ranked table and a report. No download."""
     from assay.cli.run import execute
     from assay.report.page import page
-    from assay.study.shipped import find
+    from assay.studies.shipped import find
 
     finished, code = execute(find("demo"), store, Resources(worker_count(workers, MEMORY)), as_json)
     path = page(finished.store, store / "report", finished.run)

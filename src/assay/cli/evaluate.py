@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from assay.artifacts.artifact import default_block_size
 from assay.cli.options import RunOptions, seed_list, with_run_options
 from assay.cli.prints import prints_on_stderr
 from assay.core.spec import Spec
-from assay.study.study import METHODS, METRICS, Study
+from assay.engine.artifacts.artifact import default_block_size
+from assay.studies.study import METHODS, METRICS, Study
 
 Model = Annotated[
     str, typer.Option(help="module:attr, a torch module, a fitted estimator, or a function that returns one.")
@@ -62,7 +62,7 @@ def evaluate(
 
 
 def _study(environment_spec: Spec, kind: str, rows: int, methods: list[str], metrics: list[str]) -> Study:
-    from assay.study.file import read
+    from assay.studies.file import read
 
     environment = {
         "use": str(environment_spec),

@@ -25,9 +25,9 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Export per-sample scores (parquet, csv) or the leaderboard (md, tex)."""
+    from assay.engine.store.store import Store
     from assay.report.export import write
     from assay.report.runs import latest_run, study_of
-    from assay.store.store import Store
 
     with bad_records_explained(store):
         opened_store = Store.open(store, create=False)

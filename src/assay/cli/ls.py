@@ -10,7 +10,7 @@ import typer
 from assay.catalogue.registry import KINDS, aliases, card, catalogue
 from assay.cli.options import Json
 from assay.core.errors import AssayError, suggest
-from assay.study.shipped import shipped_studies, title
+from assay.studies.shipped import shipped_studies, title
 
 LISTS = (*KINDS, "studies")
 

@@ -16,7 +16,7 @@ import typer
 
 from assay.core.errors import AssayError
 from assay.core.machine import Machine, Resources, parse_memory
-from assay.study.limits import INT64
+from assay.studies.limits import INT64
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text for people.")]
 StorePath = Annotated[Path, typer.Argument(help="A folder that 'assay run' has written.")]

@@ -16,10 +16,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from assay.cli.time_left import SHORT, RunProgress
 from assay.core.machine import Resources
 from assay.core.records import Record
-from assay.execute.plan import Plan
-from assay.execute.run import Watch
+from assay.engine.execute.plan import Plan
+from assay.engine.execute.run import Watch
+from assay.engine.store.store import Store
 from assay.report.text import seconds
-from assay.store.store import Store
 
 DOING = {
     "trial": "attributing",

@@ -25,11 +25,11 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write the report of a store: leaderboards, gallery, skips and failures, provenance."""
+    from assay.engine.store.store import Store
     from assay.report.figures import figures as draw
     from assay.report.page import page
     from assay.report.runs import latest_run, studies, study_of
     from assay.report.text import slug
-    from assay.store.store import Store
 
     with bad_records_explained(store):
         opened_store = Store.open(store, create=False)

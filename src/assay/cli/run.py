@@ -13,12 +13,12 @@ import typer
 from assay.cli.options import RunOptions, Scale, seed_list, with_run_options
 from assay.cli.prints import prints_on_stderr
 from assay.core.machine import Resources
-from assay.study.shipped import find
-from assay.study.study import Study
+from assay.studies.shipped import find
+from assay.studies.study import Study
 
 if TYPE_CHECKING:
-    from assay.execute.forecast import Forecast
-    from assay.execute.run import Finished
+    from assay.engine.execute.forecast import Forecast
+    from assay.engine.execute.run import Finished
 
 LARGEST = 5  # components of which a dry run prints the time
 
@@ -51,7 +51,7 @@ def execute(study: Study, root: Path, resources: Resources, as_json: bool) -> tu
     """Run and print; returns the run and the exit code: 1 if a cell failed or a required method was refuted, else 0."""
     from assay.cli.progress import progress
     from assay.cli.tables import print_result, to_json
-    from assay.execute.run import run as run_study
+    from assay.engine.execute.run import run as run_study
     from assay.report.board import result
     from assay.report.runs import studies
 
@@ -80,8 +80,8 @@ def execute(study: Study, root: Path, resources: Resources, as_json: bool) -> tu
 
 def forecast(study: Study, root: Path, resources: Resources, as_json: bool) -> None:
     """Print what a run would compute, and its time."""
-    from assay.execute.forecast import forecast as estimate
-    from assay.execute.measure import LONGEST, TOTAL
+    from assay.engine.execute.forecast import forecast as estimate
+    from assay.engine.execute.measure import LONGEST, TOTAL
 
     def announce(count: int) -> None:
         limits = f"at most {TOTAL + LONGEST:.0f} s, {LONGEST:.0f} s for one"

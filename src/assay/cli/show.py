@@ -17,7 +17,7 @@ from assay.cli.show_study import named_study, show_study
 from assay.core.errors import AssayError, SpecError
 from assay.core.spec import Spec
 from assay.foreign.imports import without_imports
-from assay.study.shipped import shipped_studies
+from assay.studies.shipped import shipped_studies
 
 
 def show(

@@ -9,8 +9,8 @@ from typing import Any
 import typer
 
 from assay.catalogue.registry import card
-from assay.study.shipped import find, shipped_studies
-from assay.study.study import Entry, Faithfulness, Study, Sweep, value_text
+from assay.studies.shipped import find, shipped_studies
+from assay.studies.study import Entry, Faithfulness, Study, Sweep, value_text
 
 
 def named_study(text: str) -> Study | None:

@@ -17,8 +17,8 @@ from assay.cli.options import Json, StorePath
 from assay.core.errors import AssayError
 
 if TYPE_CHECKING:
-    from assay.store.damage import Damage
-    from assay.store.files import Step
+    from assay.engine.store.damage import Damage
+    from assay.engine.store.files import Step
 
 BAR_AFTER = 2.0  # seconds after which a bar is drawn
 MOST_PRINTED = 20  # pieces of damage that are printed one by one
@@ -38,9 +38,9 @@ def verify(
 
     Damage makes no number wrong: what is damaged counts as missing, and the next run of the study computes it.
     """
-    from assay.store.damage import find_damage, known_lines
-    from assay.store.damage import repair as repair_damage
-    from assay.store.store import Store
+    from assay.engine.store.damage import find_damage, known_lines
+    from assay.engine.store.damage import repair as repair_damage
+    from assay.engine.store.store import Store
 
     root = Store.open(store, create=False).root
     with _bar("verifying", as_json) as step:
@@ -67,9 +67,9 @@ def gc(
     as_json: Json = False,
 ) -> None:
     """Remove what a store no longer needs: arrays that no record names, partial and damaged files."""
+    from assay.engine.store.garbage import find_garbage, remove
+    from assay.engine.store.store import Store
     from assay.report.text import counted, size
-    from assay.store.garbage import find_garbage, remove
-    from assay.store.store import Store
 
     opened_store = Store.open(store, create=False)
     with _bar("waiting for a sign of life of another run", as_json) as step:
@@ -86,7 +86,7 @@ def gc(
 
 def merge(sources: Sources, target: Target, as_json: Json = False) -> None:
     """Copy all records and arrays of stores into another one, the last that is named."""
-    from assay.store.store import Store
+    from assay.engine.store.store import Store
 
     if any(source.resolve() == target.resolve() for source in sources):
         raise AssayError(f"{target} is both a source and the target of this merge: name each store once.")
@@ -110,8 +110,8 @@ def merge(sources: Sources, target: Target, as_json: Json = False) -> None:
 
 def ls(store: StorePath, as_json: Json = False) -> None:
     """List the runs in a store; those that are running now are marked."""
-    from assay.store.listing import list_runs
-    from assay.store.store import Store
+    from assay.engine.store.listing import list_runs
+    from assay.engine.store.store import Store
 
     root = Store.open(store, create=False).root
     with _bar("reading logs", as_json) as step:

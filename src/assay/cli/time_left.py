@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay.artifacts.artifact import Group
 from assay.core.machine import Machine
 from assay.core.records import Record
-from assay.execute.cost import Cost, Costs, expected, known
-from assay.execute.plan import Plan
-from assay.store.store import Store
+from assay.engine.artifacts.artifact import Group
+from assay.engine.execute.cost import Cost, Costs, expected, known
+from assay.engine.execute.plan import Plan
+from assay.engine.store.store import Store
 
 SHORT = 5.0  # seconds: a shorter lower bound tells nothing
 

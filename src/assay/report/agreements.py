@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from assay.core.errors import StoreError
 from assay.core.evidence import Score
 from assay.core.records import Record
+from assay.engine.store.store import Store
 from assay.report.components import Component, by_label
 from assay.report.text import counted, interval_text, listed, number
 from assay.stats.agreement import Agreement, agreement
-from assay.store.store import Store
-from assay.study.study import Study
+from assay.studies.study import Study
 
 if TYPE_CHECKING:
     from assay.report.board import Board

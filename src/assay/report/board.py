@@ -9,6 +9,7 @@ from typing import Any
 
 from assay.core.evidence import Score, read_score
 from assay.core.records import Record
+from assay.engine.store.store import Store
 from assay.report.agreements import AgreementTable, agreement_tables
 from assay.report.comparisons import comparison_notes, comparisons, letters
 from assay.report.components import by_label
@@ -21,8 +22,7 @@ from assay.report.verdicts import verdicts
 from assay.stats.comparison import Comparison
 from assay.stats.faithfulness import Verdict
 from assay.stats.ranks import mean_ranks, ranks
-from assay.store.store import Store
-from assay.study.study import Study
+from assay.studies.study import Study
 
 Pair = tuple[str, str]  # labels of an environment and of a method
 _NAMES = ("environment", "method", "metric", "key")  # of a score, in a run's rows

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from assay.core.errors import StoreError
 from assay.core.evidence import Score
 from assay.core.records import Record
+from assay.engine.store.store import Store
 from assay.report.components import Component, by_label
 from assay.report.text import counted, listed
 from assay.stats.comparison import Comparison, Values, compare
-from assay.store.store import Store
 
 if TYPE_CHECKING:
     from assay.report.board import Board

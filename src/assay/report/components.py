@@ -10,7 +10,7 @@ from assay.catalogue.cards import KINDS, Card, fact_text
 from assay.core.question import Question
 from assay.core.records import Record, canonical
 from assay.core.spec import Spec, walk
-from assay.study.study import Entry, Study
+from assay.studies.study import Entry, Study
 
 _SHOWN_APART = ("revision", "higher_is_better", "varies", "aliases")  # facts
 

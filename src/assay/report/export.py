@@ -21,6 +21,8 @@ import pandas as pd
 from assay.core.errors import AssayError, suggest
 from assay.core.evidence import Evidence, Score
 from assay.core.records import Record, canonical
+from assay.engine.store.files import write_atomically
+from assay.engine.store.store import Store
 from assay.report.board import Result, result
 from assay.report.columns import AGREEMENT, CURVES, LONG, PAIRS, SCORES
 from assay.report.components import by_label
@@ -28,8 +30,6 @@ from assay.report.loaded_run import LoadedRun, Series, load_run
 from assay.report.result_tables import markdown, tex
 from assay.report.sweep import swept
 from assay.stats.units import deviation
-from assay.store.files import write_atomically
-from assay.store.store import Store
 
 SET_LEVEL = "set-level metric: its value is in the scores"
 

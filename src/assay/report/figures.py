@@ -11,6 +11,8 @@ from pathlib import Path
 from textwrap import wrap
 
 from assay.core.records import Record
+from assay.engine.store.files import write_atomically
+from assay.engine.store.store import Store
 from assay.report.charts import Chart, Stroke
 from assay.report.cost import costs
 from assay.report.critical_differences import Diagram
@@ -23,8 +25,6 @@ from assay.report.scatter import agreement_sections
 from assay.report.sweep_charts import LETTER, SweepChart, sweep_panels
 from assay.report.text import slug
 from assay.report.violins import Violins, violin_panels
-from assay.store.files import write_atomically
-from assay.store.store import Store
 
 LINE = 16  # pixels from one line of text to the next
 

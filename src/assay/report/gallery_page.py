@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from assay.engine.store.arrays import Array
 from assay.report.components import Component, by_label
 from assay.report.loaded_run import LoadedRun
 from assay.report.pictures import BAR_NOTE, MAP_NOTE, caption, diverging, enlarged, picture, span
 from assay.report.ranked_bars import NOTE as RANKED_NOTE
 from assay.report.ranked_bars import RankedBars, ranked_bars
 from assay.report.samples import FEATURES, GallerySamples, gallery_samples, largest_features
-from assay.store.arrays import Array
 
 BAR_COLUMN = 100.0  # width of a column of bars
 

@@ -18,7 +18,7 @@ from assay.report.remarks import MethodRemarks
 from assay.stats.faithfulness import Verdict
 from assay.stats.ranks import rank_label
 from assay.stats.units import deviation
-from assay.study.study import Faithfulness
+from assay.studies.study import Faithfulness
 
 
 @dataclass(frozen=True)

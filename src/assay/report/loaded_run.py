@@ -8,10 +8,10 @@ from typing import Any
 
 from assay.core.evidence import read_score
 from assay.core.records import Record
+from assay.engine.store.arrays import Array
+from assay.engine.store.store import Store
 from assay.report.board import Result, result
-from assay.store.arrays import Array
-from assay.store.store import Store
-from assay.study.study import Study
+from assay.studies.study import Study
 
 Curve = tuple[Array, Array]  # x and y
 Series = Mapping[str, Any]  # one method in one environment with one seed, as a run record lists it

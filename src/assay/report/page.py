@@ -12,6 +12,8 @@ from markupsafe import Markup
 
 from assay.catalogue.cards import KINDS
 from assay.core.records import Record
+from assay.engine.store.files import write_atomically
+from assay.engine.store.store import Store
 from assay.report.components import components, inner_cards
 from assay.report.cost import costs
 from assay.report.curves import curve_panels, frontier_panels
@@ -24,8 +26,6 @@ from assay.report.scatter import agreement_sections
 from assay.report.sweep_charts import sweep_panels
 from assay.report.text import counted, interval_text, listed, number, percent, seconds
 from assay.report.violins import violin_panels
-from assay.store.files import write_atomically
-from assay.store.store import Store
 
 
 def page(store: Store, output: Path, run: Record | None = None) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from assay.engine.store.arrays import Array
 from assay.report import contact_sheet
 from assay.report.components import by_label
 from assay.report.loaded_run import LoadedRun
@@ -16,7 +17,6 @@ from assay.report.ranked_bars import NOTE as RANKED_NOTE
 from assay.report.ranked_bars import RankedBars, ranked_bars
 from assay.report.samples import GallerySamples, gallery_samples, largest_features
 from assay.report.text import slug
-from assay.store.arrays import Array
 
 Colour = tuple[int, int, int]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.engine.store.arrays import Array
 from assay.report.samples import FEATURES, GallerySamples
 from assay.stats.ranks import average_ranks
-from assay.store.arrays import Array
 
 NOTE = (
     "Bars go from the largest absolute value down, to the right above 0 and to the left below; every panel has a scale "

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assay.core.errors import StoreError, suggest
 from assay.core.records import Record, printable
-from assay.store.store import Store
+from assay.engine.store.store import Store
 
 
 def runs(store: Store) -> list[Record]:

@@ -11,9 +11,9 @@ import numpy as np
 
 from assay.core.errors import StoreError
 from assay.core.records import Record
+from assay.engine.store.arrays import Array
 from assay.report.loaded_run import LoadedRun, Series
 from assay.report.text import listed
-from assay.store.arrays import Array
 
 FEATURES = 24  # how many features of a table are shown
 

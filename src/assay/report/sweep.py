@@ -8,7 +8,7 @@ from itertools import product
 
 from assay.core.evidence import Score
 from assay.report.board import Result
-from assay.study.study import Study, Sweep, value_text
+from assay.studies.study import Study, Sweep, value_text
 
 Key = tuple[str, str, str]  # labels of environment, method and metric
 _KINDS = ("environments", "methods", "metrics")

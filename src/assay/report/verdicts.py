@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.core.floors import Check
 from assay.stats.faithfulness import Measured, Verdict, checks_for
-from assay.study.study import Faithfulness, Study
+from assay.studies.study import Faithfulness, Study
 
 if TYPE_CHECKING:
     from assay.report.board import Board

@@ -12,11 +12,11 @@ from torch import nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from assay.artifacts.answer import make_query
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.rng import Stream
+from assay.engine.artifacts.answer import make_query
 from assay.environments.color_count import ColorCount
 from assay.environments.pixel_modulo import PixelModulo
 from assay.kit.backward.softmax import mean_softmax_gradient

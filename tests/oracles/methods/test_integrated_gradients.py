@@ -11,11 +11,11 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from assay.artifacts.answer import make_query
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.rng import Stream
 from assay.core.trial import baseline_for
+from assay.engine.artifacts.answer import make_query
 from assay.environments.color_count import ColorCount
 from assay.methods.exact_integrated_gradients import ExactIntegratedGradients
 from assay.methods.integrated_gradients import IntegratedGradients

@@ -12,7 +12,6 @@ from skimage.segmentation import quickshift
 from torch import nn
 from torch.testing import assert_close
 
-from assay.artifacts.answer import make_query
 from assay.catalogue.registry import identity, resolve
 from assay.check.contracts.fault import examine
 from assay.check.contracts.method_case import MethodCase
@@ -23,6 +22,7 @@ from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.rng import Stream
 from assay.core.spec import Spec
+from assay.engine.artifacts.answer import make_query
 from assay.environments.color_count import ColorCount
 from assay.methods import lime_image
 from assay.methods.lime_image import LimeImage

@@ -12,11 +12,11 @@ from torch import nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from assay.artifacts.answer import make_query
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.rng import Stream
+from assay.engine.artifacts.answer import make_query
 from assay.environments.pixel_count import PixelCount
 from assay.kit.backward.lrp_module import LrpModule
 from assay.kit.backward.lrp_rules import Epsilon, Gamma

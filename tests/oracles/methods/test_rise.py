@@ -11,13 +11,13 @@ from scipy import ndimage
 from torch import nn
 from torch.testing import assert_close
 
-from assay.artifacts.answer import make_query
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.machine import Machine
 from assay.core.rng import Stream
 from assay.core.setting import Samples
+from assay.engine.artifacts.answer import make_query
 from assay.methods.rise import Rise
-from assay.study.file import read
+from assay.studies.file import read
 from scenes import TINY, Flat, ask, cnn, data, mlp, randomised
 from streams import seeded
 

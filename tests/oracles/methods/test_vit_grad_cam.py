@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from assay.artifacts.answer import answer
 from assay.core.errors import NotApplicable
 from assay.core.features import Tokens
+from assay.engine.artifacts.answer import answer
 from assay.methods.attention import VitGradCam
 from oracles.methods.blocks import images, question, sample, spread, tokens, walks
 from scenes import ask, cnn, data

@@ -6,7 +6,7 @@ import pytest
 
 from assay.core.errors import AssayError
 from assay.core.records import Record
-from assay.execute.plan import Plan
+from assay.engine.execute.plan import Plan
 from benchmarks import scale
 
 SHOWN = {"task", "problem", "repeats", "who", "figure", "ratio", "note"}

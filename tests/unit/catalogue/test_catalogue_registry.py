@@ -5,7 +5,6 @@ import json
 import pytest
 import torch
 
-from assay.artifacts.component import has_fit
 from assay.catalogue.annotations import annotated_kind
 from assay.catalogue.build import build
 from assay.catalogue.cards import REQUIRED
@@ -13,6 +12,7 @@ from assay.catalogue.hints import HINTS
 from assay.catalogue.registry import KINDS, aliases, card, catalogue, expand_alias, identity, resolve
 from assay.core.errors import AssayError, SpecError
 from assay.core.spec import Spec
+from assay.engine.artifacts.component import has_fit
 from assay.foreign.adapt import CallableMethod, CaptumMethod, QueryMethod
 from assay.foreign.imports import load
 from scenes import ask, data, mlp

@@ -10,10 +10,10 @@ from rich.console import Console
 
 from assay.cli.tables import print_result
 from assay.core.evidence import Score
+from assay.engine.store.store import Store
 from assay.report.board import Board, Line, result
 from assay.report.controls import unbeaten_controls
 from assay.report.text import without_leading_zero
-from assay.store.store import Store
 from unit.report.made import IG, Builder
 
 

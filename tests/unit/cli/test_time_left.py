@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from assay.artifacts.artifact import Group
-from assay.artifacts.component import Component
 from assay.cli import progress as module
 from assay.cli.progress import progress
 from assay.cli.time_left import RunProgress
 from assay.core.machine import Resources
 from assay.core.records import Record
-from assay.store.store import Store
+from assay.engine.artifacts.artifact import Group
+from assay.engine.artifacts.component import Component
+from assay.engine.store.store import Store
 
 COMPONENTS = {name: Component("methods", instance=name) for name in ("it", "other")}
 

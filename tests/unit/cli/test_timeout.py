@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import assay.execute.run
+import assay.engine.execute.run
 from assay.cli.main import app
 from assay.core.errors import AssayError
 
@@ -22,7 +22,7 @@ def begun(monkeypatch):
         arguments.update(workers=resources.workers, timeout=resources.timeout)
         raise Begun
 
-    monkeypatch.setattr(assay.execute.run, "run", run)
+    monkeypatch.setattr(assay.engine.execute.run, "run", run)
     return arguments
 
 

@@ -13,7 +13,7 @@ from assay.environments.cifar import Cifar
 from assay.environments.public_table import PublicTable
 from assay.environments.tabular_rule import TabularRule
 from assay.environments.two_objects import TwoObjects
-from assay.study.shipped import find, shipped_studies
+from assay.studies.shipped import find, shipped_studies
 
 CASES = {
     "color_count": True,

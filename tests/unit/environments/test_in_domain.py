@@ -14,14 +14,16 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.functional import cross_entropy
 
-from assay.artifacts.component import Component
-from assay.artifacts.model import make_place
 from assay.catalogue.build import build, describe
 from assay.catalogue.registry import resolve
 from assay.core.errors import SpecError
 from assay.core.rng import generator
 from assay.core.setting import Setting
 from assay.core.spec import Spec
+from assay.engine.artifacts.component import Component
+from assay.engine.artifacts.model import make_place
+from assay.engine.execute.run import run
+from assay.engine.store.store import Store
 from assay.environments._inside import training_rows
 from assay.environments.beside import Beside
 from assay.environments.cifar import Cifar
@@ -29,9 +31,7 @@ from assay.environments.color_count import ColorCount
 from assay.environments.in_domain import InDomain
 from assay.environments.pixel_count import PixelCount
 from assay.environments.tabular_rule import TabularRule
-from assay.execute.run import run
-from assay.store.store import Store
-from assay.study.file import read
+from assay.studies.file import read
 
 TINY = InDomain.tiny()
 TABLE = InDomain(TabularRule.tiny(), epochs=5, batch=40, step=2)

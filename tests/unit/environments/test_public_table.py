@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from assay.artifacts.component import Component
-from assay.artifacts.model import make_place
 from assay.catalogue.registry import resolve
 from assay.core.errors import AssayError, SpecError
 from assay.core.spec import Spec
+from assay.engine.artifacts.component import Component
+from assay.engine.artifacts.model import make_place
 from assay.environments.public_table import PublicTable, drawn_table
 from unit.data.test_credit import clients
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from assay.artifacts.answer import attribute
 from assay.core.errors import BadAttribution, NotApplicable, SpecError
+from assay.engine.artifacts.answer import attribute
 from assay.foreign.adapt import CallableMethod, CaptumMethod, QueryMethod, adapt
 from scenes import ask, data, mlp
 

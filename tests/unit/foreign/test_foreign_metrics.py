@@ -20,7 +20,7 @@ from assay.core.setting import Samples, Setting
 from assay.core.spec import Spec
 from assay.core.trial import Scene, Trial
 from assay.foreign.metrics import MetricInputs, as_numbers, foreign_metric, roles
-from assay.study.file import read
+from assay.studies.file import read
 from streams import seeded
 
 

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from assay.artifacts.answer import ZERO, answer, fit, make_query
 from assay.core.errors import NotApplicable
 from assay.core.machine import Machine
 from assay.core.rng import Stream, generator
+from assay.engine.artifacts.answer import ZERO, answer, fit, make_query
 from assay.environments.color_count import ColorCount
 from assay.environments.pixel_count import PixelCount
 from assay.environments.pixel_modulo import PixelModulo

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from assay.artifacts.answer import gap, promised_sum
+from assay.engine.artifacts.answer import gap, promised_sum
 from assay.methods.combinators import Absolute, Pooled
 from assay.methods.deep_shap import DeepShap
 from assay.methods.exact_integrated_gradients import ExactIntegratedGradients

@@ -14,9 +14,9 @@ import assay
 from assay.catalogue.registry import aliases, card, catalogue, expand_alias
 from assay.core.evidence import Evidence
 from assay.core.spec import Spec
+from assay.engine.store.store import Store
 from assay.report.loaded_run import load_run
-from assay.store.store import Store
-from assay.study.file import read
+from assay.studies.file import read
 
 
 @pytest.fixture(scope="module")

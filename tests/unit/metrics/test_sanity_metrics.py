@@ -13,7 +13,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from assay.artifacts.answer import attribute, fit, make_query, make_trial
 from assay.catalogue.build import build
 from assay.catalogue.registry import resolve
 from assay.check.instruments.sites import environments, site
@@ -26,6 +25,7 @@ from assay.core.rng import Stream
 from assay.core.setting import Setting
 from assay.core.spec import Spec
 from assay.core.trial import Scene, Trial
+from assay.engine.artifacts.answer import attribute, fit, make_query, make_trial
 from assay.metrics.infidelity import Infidelity
 from assay.metrics.max_sensitivity import MaxSensitivity
 from assay.metrics.sanity import similarity

@@ -7,10 +7,10 @@ from itertools import permutations
 import numpy as np
 import torch
 
-from assay.artifacts.score import with_curve
 from assay.claims.expansion import by_halves, claimed_soundness
 from assay.core.evidence import Score
 from assay.core.trial import Trial
+from assay.engine.artifacts.score import with_curve
 from assay.metrics._soco_sets import order_by_segments
 from assay.metrics.soundness import Rule, Soundness, first_reaching
 from assay.stats.intervals import interval, mean_axis

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.engine.store.store import Store
 from assay.report.page import page
-from assay.store.store import Store
 from unit.report.made import Builder
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from assay.core.records import Record, digest
-from assay.store.store import Store
+from assay.engine.store.store import Store
 
 TITLE = "<img src=x onerror=alert(1)> & \"who\" 'wins'"
 SHAPES, ROWS = "shapes </td><b>bold", "rows & 100% \\columns"

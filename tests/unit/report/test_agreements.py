@@ -14,12 +14,12 @@ from rich.console import Console
 from scipy.stats import spearmanr
 
 from assay.cli.tables import print_result, to_json
+from assay.engine.store.store import Store
 from assay.report.agreements import AgreementRow
 from assay.report.board import result
 from assay.report.columns import AGREEMENT
 from assay.report.export import agreement, write
 from assay.report.page import page
-from assay.store.store import Store
 from unit.report.made import IG, METHODS, METRICS, ROWS, SHAPES, Builder
 
 SEEDS = 6

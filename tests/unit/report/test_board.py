@@ -10,10 +10,10 @@ import pytest
 
 from assay.core.evidence import Score, read_score
 from assay.core.records import Record
+from assay.engine.store.store import Store
 from assay.report.board import Result, arrow, result
 from assay.report.page import page
 from assay.report.runs import latest_run
-from assay.store.store import Store
 
 
 def result_with_facts(store: Store, **facts: Any) -> Result:

@@ -13,12 +13,12 @@ import pytest
 from rich.console import Console
 
 from assay.cli.tables import print_result, to_json
+from assay.engine.store.store import Store
 from assay.report.board import result
 from assay.report.comparisons import comparison_notes, letters
 from assay.report.export import PAIRS, pairs, scores, write
 from assay.report.page import page
 from assay.stats.comparison import Comparison, compare
-from assay.store.store import Store
 from unit.report.made import IG, LEVEL, METRICS, ROWS, SHAPES, Builder
 
 LEVELS = {**LEVEL, "grad_cam": LEVEL["gradient"]}  # as good as gradient

@@ -11,11 +11,11 @@ from rich.console import Console
 
 from assay.cli.tables import print_result, to_json
 from assay.core.records import Record
+from assay.engine.store.store import Store
 from assay.report.board import result
 from assay.report.conditions import mixed_conditions
 from assay.report.export import write
 from assay.report.page import page
-from assay.store.store import Store
 from unit.report.made import VERSIONS, Builder
 
 MADE = {"device": "cpu", "dtype": "float32", "memory": 2**30, "threads": 1}

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from assay.core.errors import AssayError
+from assay.engine.store.store import Store
 from assay.report.board import result
 from assay.report.export import CURVES, LONG, PAIRS, SCORES, curves, samples, scores, write
 from assay.report.table import escape_markdown, escape_tex
 from assay.report.text import interval_text
-from assay.store.store import Store
 from unit.report import made
 
 

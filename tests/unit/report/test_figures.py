@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from assay.engine.store.store import Store
 from assay.report.axes import Axis
 from assay.report.charts import Chart, Stroke
 from assay.report.figures import Entry, Figure, figures, svg_style
-from assay.store.store import Store
 from unit.report import made
 
 SVG = "{http://www.w3.org/2000/svg}"

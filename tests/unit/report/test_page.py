@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from assay.core.errors import StoreError
+from assay.engine.store.store import Store
 from assay.report.board import result
 from assay.report.page import breakable, page, prose
-from assay.store.store import Store
 from unit.report import made
 
 VOID = {"meta", "img", "wbr", "br", "hr", "input", "link"}

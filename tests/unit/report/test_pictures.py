@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from assay.engine.store.store import Store
 from assay.report import contact_sheet
 from assay.report.loaded_run import load_run
 from assay.report.pictures import bars, caption, diverging, draw_contact_sheet, enlarged, gallery_sheets, picture, span
 from assay.report.samples import FEATURES, GallerySamples, gallery_samples, largest_features, per_feature
-from assay.store.store import Store
 from unit.report import made
 
 WHITE = (255, 255, 255)

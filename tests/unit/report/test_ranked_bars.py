@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import torch
 
+from assay.engine.store.store import Store
 from assay.kit import feature_orders
 from assay.report.loaded_run import load_run
 from assay.report.page import page
 from assay.report.pictures import draw_contact_sheet
 from assay.report.ranked_bars import RankedBars, ranked_bars, spearman
 from assay.report.samples import GallerySamples, gallery_samples
-from assay.store.store import Store
 from unit.report import made
 from unit.report.test_page import Outline, section
 

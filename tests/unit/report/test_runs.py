@@ -11,10 +11,10 @@ import pytest
 
 from assay.core.errors import StoreError
 from assay.core.records import Record
+from assay.engine.store.store import Store
 from assay.report.export import samples, write
 from assay.report.page import page
 from assay.report.runs import latest_run, studies
-from assay.store.store import Store
 
 
 def add(store: Store, run_id: str, ended: str, study: str = "tricky") -> Record:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import gaussian_kde
 
+from assay.engine.store.store import Store
 from assay.report.board import result
 from assay.report.loaded_run import load_run
 from assay.report.violins import density, sample_values, violin_panels
-from assay.store.store import Store
 from unit.report import made
 
 

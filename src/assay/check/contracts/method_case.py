@@ -9,7 +9,6 @@ from typing import cast
 
 from torch import Tensor
 
-from assay.artifacts.answer import fit, make_query
 from assay.check.contracts.fault import Fault, Unanswered
 from assay.check.instruments.budgets import budgets, metered
 from assay.check.instruments.process_state import process_state_restored
@@ -20,6 +19,7 @@ from assay.core.protocols import Fitted, Method
 from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.rng import Stream
+from assay.engine.artifacts.answer import fit, make_query
 
 PAIR = (0, 1)
 CALLED_ROWS = {1: 8, 8: 16, 64: 64}  # by rows per call, how many rows must be called: several calls of each size

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from assay.artifacts.answer import make_trial
 from assay.check.contracts.fault import Fault, Unanswered
 from assay.check.instruments.compare import differing_evidence, listed_samples
 from assay.check.instruments.process_state import process_state_restored
@@ -26,6 +25,7 @@ from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.rng import Draws, Stream
 from assay.core.trial import Scene, Trial, targets_for
+from assay.engine.artifacts.answer import make_trial
 from assay.foreign.metrics import Numbers
 
 FEW_INDICES = tuple(range(8))
