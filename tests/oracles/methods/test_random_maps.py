@@ -43,7 +43,8 @@ def test_a_map_has_one_number_per_feature_and_belongs_to_its_sample(method):
 
 def test_the_corrected_map_is_the_square_and_the_study_never_squared():
     query = ask(cnn(), data(3, 2, 8, 8))
-    uniform = RandomMap()(query)
+    uniform = query.draws("map").uniform(8, 8).to(query.x)
+    assert torch.equal(RandomMap()(query), uniform)
     assert torch.equal(RandomSquared("faithful")(query), uniform)
     assert torch.equal(RandomSquared()(query), uniform * uniform)
     assert torch.equal(RandomShifted(2.0)(query), uniform + 2)
