@@ -1,7 +1,7 @@
 """The driver and all its workers die by SIGKILL, and the same command is given again.
 
 A store has a life: the command is killed again and again until the study is complete. One half of the kills strikes at
-named points (``fault_points.py`` of the store), the other half at random moments between the start and the end of a run.
+named points (``fault_points.py``), the other half at random moments between the start and the end of a run.
 """
 
 import signal
