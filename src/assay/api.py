@@ -270,20 +270,35 @@ def assert_faithful(
         check: Component("metrics", instance=component_and_name("metrics", str(spec))[0])
         for check, spec in floors(metric_spec, metric, gamma, signs, agreement)
     }
-    memory = MemoryEngine(USER_PROCESS, raises=True)
-    component = Component("methods", instance=method_and_name(method)[0])
     places = [_place(environment, seed) for seed in seeds]
+    name = environment if isinstance(environment, str) else describe(environment).name
+    checks, measured = _measured(method, places, n, metric_by_check, {"environment": name}, rule)
+    verdict = Verdict(str(method), gamma, measured, checks != tuple(metric_by_check))
+    if not verdict.measured:
+        raise AssertionError(f"{metric} is undefined on all {n} samples")
+    if verdict.fails(strict):
+        raise AssertionError(str(verdict))
+
+
+def _measured(
+    method: Any,
+    places: Sequence[Place],
+    n: int,
+    metric_by_check: Mapping[Check, Component],
+    names: Mapping[str, str],
+    rule: Rule,
+) -> tuple[tuple[Check, ...], tuple[Measured, ...]]:
+    """The checks that apply to the method, since one that is positive by design is not asked about signs; and the
+    scores of those that are defined."""
+    memory, component = (
+        MemoryEngine(USER_PROCESS, raises=True),
+        Component("methods", instance=method_and_name(method)[0]),
+    )
     trials = [make_trials(place, component, Question(), split_blocks(n, BLOCK, n)) for place in places]
     memory.realise(trial for seed_trials in trials for trial in seed_trials)
     positive_only = method_remarks([memory[trial].data for trial in trials[0]]).positive_only
     checks = checks_for(tuple(metric_by_check), positive_only)
     scores = {check: make_score(metric_by_check[check], trials, n) for check in checks}
     memory.realise(scores.values())
-    environment_name = environment if isinstance(environment, str) else describe(environment).name
-    found = {check: read_score(memory[score], {"environment": environment_name}) for check, score in scores.items()}
-    measured = tuple(Measured(check, score, rule) for check, score in found.items() if score.value is not None)
-    verdict = Verdict(str(method), gamma, measured, positive_only and checks != tuple(metric_by_check))
-    if not verdict.measured:
-        raise AssertionError(f"{metric} is undefined on all {n} samples")
-    if verdict.fails(strict):
-        raise AssertionError(str(verdict))
+    found = {check: read_score(memory[score], names) for check, score in scores.items()}
+    return checks, tuple(Measured(check, score, rule) for check, score in found.items() if score.value is not None)
