@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union, overload
@@ -17,7 +17,7 @@ from assay.catalogue.build import component_and_name, describe, method_and_name
 from assay.catalogue.registry import card, resolve
 from assay.core.errors import SpecError
 from assay.core.evidence import read_score
-from assay.core.floors import Rule
+from assay.core.floors import Check, Rule
 from assay.core.machine import Resources
 from assay.core.protocols import Environment, Method
 from assay.core.question import Question
