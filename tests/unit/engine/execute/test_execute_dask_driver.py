@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from distributed.scheduler import KilledWorker
-from unit.execute.pieces import Piece
+from unit.engine.execute.pieces import Piece
 
 from assay.core.records import Record
 from assay.engine.artifacts.artifact import Group
