@@ -60,8 +60,8 @@ class Entries:
         if self._by_key is None or any(sizes.get(log, -1) < offset for log, offset in self._offsets.items()):
             self._by_key, self._offsets, self.damaged = {}, {}, 0
         for log, size in sizes.items():
-            offset = self._offsets.get(log, 0)
-            if size > offset:
+            offset = self._offsets.setdefault(log, 0)
+            if size > offset or not offset:  # a file whose size the system does not know is read, too
                 for line in lines(self._path(log), offset):
                     self.add(log, line)
 
