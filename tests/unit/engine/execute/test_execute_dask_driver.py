@@ -4,13 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 from distributed.scheduler import KilledWorker
-from unit.engine.execute.pieces import Piece
 
 from assay.core.records import Record
 from assay.engine.artifacts.artifact import Group
 from assay.engine.artifacts.component import Component
 from assay.engine.execute.cost import Cost
 from assay.engine.execute.dask_driver import BUNDLE_SIZE, Driver
+from unit.engine.execute.pieces import Piece
 
 SECONDS = {"quick": 0.03, "slow": 9.0}
 
