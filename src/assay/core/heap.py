@@ -8,7 +8,7 @@ ends of each. Small objects in a splinter, and splinters in glibc's cache of sma
 buffers permanently: a call that holds 0.54 GB took 0.85 GB, in bad cases 1.24 GB. So small pieces are merged at once,
 small objects get a stock of free pieces elsewhere, and worker processes start without the cache. Then a call takes 1.0
 to 1.5 times the bytes that it holds, the same in every run. Calls of different sizes leave different gaps. When these
-add up, free memory is returned to the system before the next model calls.
+add up to a whole budget, free memory is returned to the system before the next model calls.
 
 With another C library than glibc, nothing here has an effect.
 """
@@ -33,6 +33,7 @@ TUNABLES, NO_CACHE = "GLIBC_TUNABLES", "glibc.malloc.tcache_count=0"
 
 _libraries: list[ctypes.CDLL] = []  # the C library, once it keeps pages
 _stocked: list[bool] = []  # True, once the stock is allocated
+_in_use = [LOADED]  # bytes of this process that were left when free memory was returned last
 
 
 def keep_pages() -> bool:
@@ -49,16 +50,24 @@ def keep_pages() -> bool:
     return accepted
 
 
-def make_room(limit: int) -> None:
+def make_room(budget: int) -> None:
     """Prepare large calls, if this process keeps pages: allocate the stock, once, and return free memory to the system
-    if the process has more than ``limit`` bytes."""
+    if the process has more than ``budget`` bytes beyond those that it had after it did so last. (A fixed limit would
+    return the pages of every call in a process that holds much itself, and get them back one by one.)"""
     if not _libraries:
         return
     if not _stocked:
         _allocate_stock(_libraries[0])
         _stocked.append(True)
-    if resident() > limit:
+    if resident() > _in_use[0] + budget:
+        return_free_memory()
+
+
+def return_free_memory() -> None:
+    """Return free memory to the system, if this process keeps pages."""
+    if _libraries:
         _libraries[0].malloc_trim(0)
+        _in_use[0] = max(LOADED, resident())
 
 
 def start_without_cache() -> None:

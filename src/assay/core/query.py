@@ -14,9 +14,9 @@ import torch
 from torch import Generator, Tensor, nn
 
 from assay.core.errors import NotApplicable
-from assay.core.footprint import Footprint, footprint, has_channels_last
-from assay.core.heap import LOADED, make_room
-from assay.core.machine import Machine, call_slices
+from assay.core.footprint import Footprint, footprint, has_channels_last, takes_channels_last
+from assay.core.heap import make_room
+from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.readout import NO_GRADIENTS, explained_module
 from assay.core.rng import Draws, Stream
@@ -76,7 +76,7 @@ class Query:
         self.require_gradients()
         rows, targets = self._rows(points), self._targets(points).flatten()
         calls = self._calls(len(rows), self.footprint.gradient)
-        gradients = [_gradient(module, self._like_inputs(rows[part]), targets[part]) for part in calls]
+        gradients = [_gradient(module, self._stored(rows[part]), targets[part]) for part in calls]
         return torch.cat(gradients).view(points.shape)
 
     def require_gradients(self) -> None:
@@ -86,13 +86,11 @@ class Query:
     def parts(self, count: int, gradients: bool = False) -> Iterator[slice]:
         """Slices of ``count`` points per sample that fit into one model call, so that points can be made lazily."""
         bytes_per_row = self.footprint.gradient if gradients else self.footprint.forward
-        return call_slices(count, max(1, self.machine.rows(bytes_per_row) // len(self.x)), len(self.x))
+        return self.machine.calls(count, bytes_per_row, len(self.x))
 
     def blocks(self, copies: int = 1) -> Iterator[Query]:
-        """The same question, block by block: as many samples as fit into one call with gradients, each ``copies``
-        times."""
-        most = max(1, self.machine.rows(self.footprint.gradient) // copies)
-        return (self.take(part) for part in call_slices(len(self.x), most, copies))
+        """The same question, block by block: the samples of one call with gradients, each ``copies`` times."""
+        return (self.take(part) for part in self.machine.calls(len(self.x), self.footprint.gradient, copies))
 
     def take(self, rows: slice | Tensor) -> Query:
         """The same question about some of the samples, by their positions."""
@@ -125,26 +123,29 @@ class Query:
 
     @cached_property
     def footprint(self) -> Footprint:
-        return footprint(self.setting.model, self.x[:1])
+        return footprint(self.setting.model, self._stored(self.x[:1]))
+
+    @cached_property
+    def _channels_last(self) -> bool:
+        return has_channels_last(self.x) or takes_channels_last(self.setting.model, self.x[:1])
 
     def _calls(self, count: int, bytes_per_row: int) -> Iterator[slice]:
         """Slices of ``count`` rows that fit into memory; one empty slice for no rows, so that outputs have a shape."""
-        if count * bytes_per_row > self.machine.memory // 4:  # small calls leave small gaps
-            make_room(self.machine.memory + LOADED)
-        return call_slices(count, self.machine.rows(bytes_per_row)) if count else iter((slice(0, 0),))
+        if min(count, self.machine.rows(bytes_per_row)) * bytes_per_row > self.machine.memory // 4:
+            make_room(self.machine.memory)  # small calls leave small gaps
+        return self.machine.calls(count, bytes_per_row) if count else iter((slice(0, 0),))
 
     def _forward(self, rows: Tensor) -> Tensor:
         if self.setting.forward is None:
-            return self.module(self._like_inputs(rows))  # type: ignore[no-any-return]
+            return self.module(self._stored(rows))  # type: ignore[no-any-return]
         return self.module.readout(self.setting.forward(rows))  # type: ignore[no-any-return,operator]
 
     def _rows(self, points: Tensor) -> Tensor:
         return points.reshape(-1, *self.x.shape[1:])
 
-    def _like_inputs(self, rows: Tensor) -> Tensor:
-        """Rows of a model call, stored as the inputs are: convolutions of images with channels last take half the time,
-        and no memory for copies."""
-        return rows.contiguous(memory_format=torch.channels_last) if has_channels_last(self.x) else rows
+    def _stored(self, rows: Tensor) -> Tensor:
+        """Rows of a model call: convolutions of images with channels last take less time, and no memory for copies."""
+        return rows.contiguous(memory_format=torch.channels_last) if self._channels_last else rows
 
     def _leading(self, points: Tensor) -> tuple[int, ...]:
         return tuple(points.shape[: points.dim() - (self.x.dim() - 1)])

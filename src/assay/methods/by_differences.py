@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.footprint import footprint
-from assay.core.machine import Machine, call_slices
+from assay.core.machine import Machine
 from assay.core.protocols import Fitted, Method, positive_only
 from assay.core.query import Query
 from assay.methods.gradient import Gradient
@@ -121,15 +121,15 @@ class Differenced(nn.Module):
     def gradient_at(self, x: Tensor, gradient: Tensor) -> Tensor:
         """The gradient at x (N, *entries), from the one at the answers (N, C)."""
         flat, steps = x.flatten(1), self.steps.to(x)
-        most = self.machine.rows(footprint(self._hidden[0], x[:1]).forward)  # rows per call
+        bytes_per_row = footprint(self._hidden[0], x[:1]).forward
         slopes = torch.empty_like(flat)
-        for part in call_slices(flat.shape[1], max(1, most // (2 * len(x))), 2 * len(x)):
+        for part in self.machine.calls(flat.shape[1], bytes_per_row, 2 * len(x)):
             entries = torch.arange(part.start, part.stop, device=x.device)
             ends = torch.stack([flat[:, part] + steps[part], flat[:, part] - steps[part]])  # (2, N, K)
             points = flat.repeat(2, len(entries), 1, 1)  # (2, K, N, entries)
             points.scatter_(3, entries.view(1, -1, 1, 1).expand(2, -1, len(x), 1), ends.transpose(1, 2).unsqueeze(3))
             rows = points.flatten(0, 2).view(-1, *x.shape[1:])
-            parts = [self.answers(rows[call]) for call in call_slices(len(rows), most)]
+            parts = [self.answers(rows[call]) for call in self.machine.calls(len(rows), bytes_per_row)]
             upper, lower = torch.cat(parts).unflatten(0, points.shape[:3])
             # Not 2 * steps: x + step is rounded.
             slopes[:, part] = ((upper - lower) * gradient).sum(dim=2).T / (ends[0] - ends[1])

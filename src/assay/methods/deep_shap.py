@@ -30,7 +30,6 @@ PIECES = ("relu", "leaky_relu", "hardtanh", "relu6", "threshold")
 CURVES = ("tanh", "sigmoid", "gelu", "silu", "elu", "selu", "softplus")
 POOLS = ("max_pool1d", "max_pool2d", "max_pool3d")
 PAIR_MEMORY = 1.5  # of a pair, in gradients: quotients need a layer's inputs and outputs for both sides
-CACHE = 2**26  # bytes of pairs (by footprint) that are fastest on a CPU
 FEWEST_PAIRS = 64  # per call
 
 
@@ -112,9 +111,6 @@ class DeepShap:
 
 def _chunk_sizes(query: Query, references: int) -> tuple[int, int]:
     """How many references and how many samples are paired in one call, so that the pairs fit the memory budget."""
-    bytes_per_pair = int(PAIR_MEMORY * query.footprint.gradient)
-    pairs = query.machine.rows(bytes_per_pair)
-    if query.x.device.type == "cpu":
-        pairs = min(pairs, max(FEWEST_PAIRS, CACHE // bytes_per_pair))
+    pairs = query.machine.rows(int(PAIR_MEMORY * query.footprint.gradient), least=FEWEST_PAIRS)
     reference_count = min(references, max(isqrt(pairs), pairs // len(query.x)))
     return reference_count, max(1, pairs // reference_count)

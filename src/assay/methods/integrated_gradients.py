@@ -82,13 +82,13 @@ class IntegratedGradients:
         """The attribution with this number of steps, and the same sum over absolute values of its terms."""
         nodes, weights = (part.to(query.x) for part in quadrature(self.quadrature, steps))
         delta = query.x - query.baseline
-        total, sizes = torch.zeros_like(query.x), torch.zeros_like(query.x)
+        total, sizes = query.x.new_zeros(2, delta.numel())
         for part in query.parts(steps, gradients=True):
             alpha = nodes[part].view(-1, *[1] * delta.dim())
-            slopes = query.gradient(query.baseline + alpha * delta)
+            slopes = query.gradient(query.baseline + alpha * delta).flatten(1)  # (nodes, B * entries)
             total += torch.tensordot(weights[part], slopes, dims=1)
             sizes += torch.tensordot(weights[part], slopes.abs(), dims=1)
-        return delta * total, delta.abs() * sizes
+        return delta * total.view(delta.shape), delta.abs() * sizes.view(delta.shape)
 
 
 def _total(maps: Tensor) -> Tensor:

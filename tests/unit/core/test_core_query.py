@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from assay.core.errors import NotApplicable
-from assay.core.footprint import GAPS, footprint
+from assay.core.footprint import GAPS, footprint, has_channels_last
 from assay.core.machine import Machine
 from assay.train.networks import initialise
 from assay.train.resnet import resnet
@@ -235,17 +235,46 @@ def test_blocks_ask_about_every_sample_once_and_in_order(samples, copies, memory
     assert torch.equal(torch.cat([part.draws("p").uniform(2) for part in parts]), query.draws("p").uniform(2))
 
 
-@pytest.mark.parametrize("channels", [torch.contiguous_format, torch.channels_last])
-def test_rows_of_a_call_are_stored_as_the_inputs(channels):
+def stored_rows(model, x):
+    """Whether the rows of each call had channels last: of scores, then of gradients."""
+    query = ask(model, x, "logit")
+    query.score(query.x)  # tries what the model takes
     seen = []
-    query = ask(cnn(), data(3, 2, 8, 8).contiguous(memory_format=channels), "logit")
-    query.setting.model.register_forward_pre_hook(
-        lambda _, args: seen.append(args[0].is_contiguous(memory_format=channels))
-    )
+    query.setting.model.register_forward_pre_hook(lambda _, args: seen.append(has_channels_last(args[0])))
     for points in (query.x, query.x.contiguous().repeat(4, 1, 1, 1, 1)):
         query.score(points)
         query.gradient(points)
-    assert all(seen)
+    return seen
+
+
+@pytest.mark.parametrize("channels", [torch.contiguous_format, torch.channels_last])
+def test_rows_of_a_convolution_have_channels_last(channels):
+    assert all(stored_rows(cnn(), data(3, 2, 8, 8).contiguous(memory_format=channels)))
+
+
+class _Viewed(nn.Module):
+    """A model that channels last would stop."""
+
+    def __init__(self):
+        super().__init__()
+        self.convolution, self.head = nn.Conv2d(2, 4, 3), nn.Linear(4 * 36, 3)
+
+    def forward(self, x):
+        return self.head(self.convolution(x).view(len(x), -1))
+
+
+class _Laid(_Viewed):
+    """A model that reads its input in the order of memory."""
+
+    def forward(self, x):
+        memory = x.permute(0, 2, 3, 1).reshape(x.shape) if has_channels_last(x) else x
+        return super().forward(memory.contiguous())
+
+
+@pytest.mark.parametrize("model", [_Viewed, _Laid, lambda: nn.Sequential(nn.Flatten(), nn.Linear(128, 3))])
+@seeded()
+def test_rows_stay_as_the_inputs_where_a_model_depends_on_it_or_does_not_convolve(model):
+    assert not any(stored_rows(model().eval(), data(3, 2, 8, 8)))
 
 
 # Footprints.

@@ -19,7 +19,7 @@ from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from assay.core.heap import keep_pages, make_room, resident
+from assay.core.heap import keep_pages, resident, return_free_memory
 from assay.core.machine import Machine
 from assay.core.records import Record
 from assay.engine.artifacts.artifact import Artifact
@@ -60,7 +60,7 @@ class MemoryMark:
             self.bytes = max(self.bytes, 2 * resident())
         if resident() <= self.bytes:
             return False
-        make_room(self.bytes)
+        return_free_memory()
         return resident() > self.bytes
 
 
