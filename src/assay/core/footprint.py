@@ -157,7 +157,7 @@ _takes_channels_last: WeakKeyDictionary[nn.Module, dict[tuple[object, ...], bool
 
 def takes_channels_last(model: nn.Module, row: Tensor) -> bool:
     """Whether rows of a call should have channels last: on a CPU, where the model convolves images of several channels
-    and gives a row (1, *entries) the same answer that way, up to rounding. Such calls make no copies and take less time.
+    and answers a row (1, *entries) the same that way, up to rounding. Such calls make no copies and take less time.
     Tried once per model, shape and format."""
     if row.dim() != 4 or row.shape[1] == 1 or row.device.type != "cpu" or row.dtype != torch.float32:
         return False

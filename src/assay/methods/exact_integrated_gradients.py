@@ -61,10 +61,12 @@ class ExactIntegratedGradients:
 
 
 def _in_float64(query: Query) -> Query:
+    """The query in float64. Images are stored channel by channel: convolutions in float64 would copy other orders."""
     if query.x.dtype == torch.float64:
         return query
     setting = replace(query.setting, model=model_copy(query.setting.model).double())
-    return replace(query, setting=setting, x=query.x.double(), baseline=query.baseline.double())
+    x, baseline = (points.double().contiguous() for points in (query.x, query.baseline))
+    return replace(query, setting=setting, x=x, baseline=baseline)
 
 
 def _module_without_softmax(query: Query) -> tuple[nn.Module, bool]:

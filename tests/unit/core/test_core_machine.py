@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from assay.core.errors import AssayError
 from assay.core.machine import CACHE, FAST, STEP, Machine, parse_memory
 
-
 MACHINES = st.builds(
     Machine, device=st.sampled_from(["cpu", "cuda"]), memory=st.integers(1, 2**40), threads=st.integers(1, 4)
 )
