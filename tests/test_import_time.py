@@ -1,5 +1,5 @@
-"""What starts quickly stays so: listing, planning, storing and reporting import no torch and no scipy.stats; listing
-also no models of study files, which pydantic builds."""
+"""What starts quickly stays so: listing, planning, storing, reporting and the driver of a run import no torch and no
+scipy.stats; listing also no models of study files, which pydantic builds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ import assay
 
 SRC = Path(assay.__path__[0])
 HEAVY = ("torch", "captum", "sklearn", "scipy.special", "scipy.stats")
-LIGHT = ("study", "store", "stats", "report")
+DRIVER = tuple(name for name in HEAVY if name != "scipy.special")  # which compares the methods of a finished run
+LIGHT = ("studies", "engine/store", "stats", "report")
+STUDY = """
+environments = ["color_count(side=32)"]
+samples = 2
+methods = ["input_x_gradient", "random_map"]
+metrics = ["f1", "insertion"]
+"""
 
 COMMAND = """
 import json, runpy, sys
@@ -43,6 +50,7 @@ def loaded(code: str, *arguments: str, heavy: tuple[str, ...] = HEAVY) -> list[s
 
 def modules(package: str) -> list[str]:
     files = sorted((SRC / package).rglob("*.py"))
+    assert files, f"assay has no folder {package}"
     return [".".join(("assay", *path.relative_to(SRC).with_suffix("").parts)) for path in files]
 
 
@@ -54,6 +62,16 @@ def test_a_command_that_only_reads_imports_no_torch(arguments: tuple[str, ...]) 
 @pytest.mark.parametrize("package", LIGHT)
 def test_a_package_that_only_handles_data_imports_no_torch(package: str) -> None:
     assert loaded(IMPORTS, *modules(package)) == []
+
+
+def test_only_worker_processes_of_a_run_import_torch(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY)
+    run = ("run", str(study), "--store", str(tmp_path / "store"), "--workers", "1")
+    assert loaded(COMMAND, *run, "--dry-run", heavy=DRIVER) == []  # measures in a worker
+    assert loaded(COMMAND, *run, heavy=DRIVER) == []
+    assert loaded(COMMAND, *run, "--workers", "0", heavy=DRIVER) == []  # finds everything complete
+    assert "torch" in loaded(COMMAND, *run, "--workers", "0", "--seeds", "1", heavy=DRIVER)
 
 
 def test_the_package_itself_imports_no_torch() -> None:

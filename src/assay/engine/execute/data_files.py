@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from assay.catalogue.build import build
 from assay.catalogue.registry import catalogue
 from assay.core.spec import Spec, walk
 from assay.engine.execute.plan import Plan
@@ -20,4 +19,6 @@ def check_data(study: Study, plan: Plan) -> None:
     for spec in dict.fromkeys(specs):
         card = catalogue("environments").get(spec.name)
         if card and "check_data" in card.calls:
+            from assay.catalogue.build import build  # here: it imports torch
+
             build("environments", spec).check_data()
