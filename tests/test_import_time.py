@@ -40,11 +40,11 @@ print(json.dumps([0, sorted(sys.modules)]), file=sys.stderr)
 """
 
 
-def loaded(code: str, *arguments: str, heavy: tuple[str, ...] = HEAVY) -> list[str]:
+def loaded(code: str, *arguments: str, heavy: tuple[str, ...] = HEAVY, expected: int = 0) -> list[str]:
     """The heavy modules that a fresh interpreter has at the end."""
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120)
     status, modules = json.loads(done.stderr.strip().splitlines()[-1])
-    assert status == 0, done.stderr
+    assert status == expected, done.stderr
     return [name for name in heavy if name in modules]
 
 
@@ -57,6 +57,24 @@ def modules(package: str) -> list[str]:
 @pytest.mark.parametrize("arguments", [("--help",), ("ls",), ("ls", "methods", "--json")], ids=" ".join)
 def test_a_command_that_only_reads_imports_no_torch(arguments: tuple[str, ...]) -> None:
     assert loaded(COMMAND, *arguments, heavy=(*HEAVY, "assay.studies.form")) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "dmeo"),
+        ("run", "demo", "--seeds", "one"),
+        ("show", "nmae"),
+        ("check", "gradiant"),
+        ("evaluate", "--model", "absent:net", "--data", __file__),
+        ("evaluate", "--model", "absent:net", "--data", "absent.npz"),
+        ("evaluate", "--model", "absent:net", "--data", __file__, "--method", "gradiant"),
+        ("evaluate", "--model", "absent:net", "--data", __file__, "--seeds", "one"),
+    ],
+    ids=lambda arguments: " ".join(arguments).replace(__file__, "file"),
+)
+def test_a_mistake_is_told_before_torch_is_imported(arguments: tuple[str, ...]) -> None:
+    assert loaded(COMMAND, *arguments, expected=2) == []
 
 
 @pytest.mark.parametrize("package", LIGHT)
