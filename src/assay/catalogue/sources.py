@@ -20,10 +20,12 @@ from contextlib import suppress
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
+from typing import NamedTuple
 
 import assay
 from assay.catalogue.families import module_of
 
+Import = ast.Import | ast.ImportFrom
 Stamp = tuple[tuple[Path, int, int], ...]  # files with their sizes and times of change
 
 _ROOT = Path(assay.__path__[0])
@@ -66,10 +68,7 @@ def _file_stamp(path: Path) -> tuple[Path, int, int]:
 @lru_cache(maxsize=4096)
 def _imported(path: Path, size: int, _changed: int, folder: str, *search_path: str) -> tuple[Path, ...]:
     """The files of the same author that a file imports; read once per stamp of the file."""
-    tree = parsed(path.read_bytes()) if size >= 0 else None
-    if tree is None:
-        return ()
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    imports = _code(path.read_bytes()).imports if size >= 0 else []
     names = (name for node in imports for name in module_names(node))
     ours = (our_file(module_of(name)) for name in names if name.startswith("assay.") and not name.startswith(_EXCLUDED))
     foreign = (
@@ -86,32 +85,46 @@ def parsed(source: bytes) -> ast.Module | None:
         return None
 
 
-@lru_cache(maxsize=4096)
 def code_digest(source: bytes) -> bytes:
     """Of the code of one file, without prose and formatting; of its bytes if it is not Python."""
-    tree, parts = parsed(source), list[str]()
+    return _code(source).digest
+
+
+class _Code(NamedTuple):
+    """What is read from one file."""
+
+    digest: bytes
+    imports: list[Import]
+
+
+@lru_cache(maxsize=4096)
+def _code(source: bytes) -> _Code:
+    """Parsed once, for both."""
+    tree, parts, imports = parsed(source), list[str](), list[Import]()
     if tree is None:
-        return hashlib.sha256(source).digest()
-    _write_code(tree, parts)
-    return hashlib.sha256("".join(parts).encode(errors="surrogatepass")).digest()
+        return _Code(hashlib.sha256(source).digest(), imports)
+    _write_code(tree, parts, imports)
+    return _Code(hashlib.sha256("".join(parts).encode(errors="surrogatepass")).digest(), imports)
 
 
-def _write_code(value: object, parts: list[str]) -> None:
+def _write_code(value: object, parts: list[str], imports: list[Import]) -> None:
     """A syntax tree as text that is the same in every version of Python, without strings that stand alone, which is
     what docstrings are. ``ast.dump`` and ``ast.unparse`` differ between versions."""
     if isinstance(value, ast.AST):
+        if isinstance(value, Import):
+            imports.append(value)
         parts.append(f"{type(value).__name__}(")
         for name in value._fields:
             field = getattr(value, name, None)
             if field not in (None, []) and name not in ("kind", "type_comment"):  # unset, or of newer versions
                 parts.append(f"{name}=")
-                _write_code(field, parts)
+                _write_code(field, parts, imports)
         parts.append(")")
     elif isinstance(value, list):
         parts.append("[")
         for item in value:
             if not _is_text(item):
-                _write_code(item, parts)
+                _write_code(item, parts, imports)
         parts.append("]")
     else:
         parts.append(f"{value!r},")
@@ -126,9 +139,7 @@ def our_file(module: str) -> Path:
     return _ROOT.joinpath(*module.split(".")[1:]).with_suffix(".py")
 
 
-def _foreign_files(
-    path: Path, imports: Iterable[ast.Import | ast.ImportFrom], folder: str, search_path: tuple[str, ...]
-) -> Iterator[Path]:
+def _foreign_files(path: Path, imports: Iterable[Import], folder: str, search_path: tuple[str, ...]) -> Iterator[Path]:
     """Files that the imports of a user's file may mean, searched as Python does; without installed ones."""
     roots = [Path(os.path.abspath(Path(folder, entry))) for entry in search_path]
     roots += [_import_root(path)]  # for a file that was imported from outside the search path
@@ -164,7 +175,7 @@ def _module_file(module: Path) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
-def module_names(node: ast.Import | ast.ImportFrom) -> list[str]:
+def module_names(node: Import) -> list[str]:
     """Modules that an import statement may mean: ``from a.b import c`` is a.b, or a.b.c. Relative names are relative to
     their starting folder: ``from .b import c`` is b, or b.c."""
     names = [alias.name for alias in node.names]

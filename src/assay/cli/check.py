@@ -13,6 +13,7 @@ from assay.cli.options import Json
 from assay.cli.prints import prints_on_stderr
 from assay.core.errors import AssayError, SpecError, suggest
 from assay.core.spec import Spec
+from assay.foreign.imports import load
 
 if TYPE_CHECKING:
     from assay.check.contracts.fault import Finding
@@ -39,6 +40,14 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Put a method, a metric or an environment through the contract suite; exit code 1 when it has a fault."""
+    with prints_on_stderr():  # what is wrong here is told before torch is imported
+        spec = Spec.parse(target)
+        component_kind = _kind(spec, kind)
+        spec = resolve(component_kind, spec) if spec.params else spec
+        promises = _promises(
+            component_kind, higher=higher, ideal=ideal, best=best or None, invariant=invariant, literal=literal
+        )
+
     from rich.console import Console
     from rich.markup import escape
 
@@ -47,12 +56,6 @@ def check(
 
     verdicts: list[Verdict] = []
     with prints_on_stderr():
-        spec = Spec.parse(target)
-        component_kind = _kind(spec, kind)
-        spec = resolve(component_kind, spec) if spec.params else spec
-        promises = _promises(
-            component_kind, higher=higher, ideal=ideal, best=best or None, invariant=invariant, literal=literal
-        )
         _check_contract_names(component_kind, skip or [])
         with Console(stderr=True).status(f"checking {escape(target)}") as status:
             for verdict in run_contracts(component_kind, spec, promises, skip or ()):
@@ -67,9 +70,6 @@ def check(
 
 def _promises(kind: str, **options: Any) -> dict[str, Any]:
     """What the user promises about a metric; AssayError if an option is invalid."""
-    from assay.foreign.imports import load
-    from assay.foreign.metrics import foreign_metric
-
     promises = {name: value for name, value in options.items() if value is not None}
     if promises and kind != "metrics":
         raise AssayError(f"--{', --'.join(promises)}: only for metrics, and this is one of the {kind}.")
@@ -80,6 +80,8 @@ def _promises(kind: str, **options: Any) -> dict[str, Any]:
     if "invariant" in promises:
         promises["invariant"] = tuple(promises["invariant"])
     if text := promises.get("literal"):
+        from assay.foreign.metrics import foreign_metric
+
         promises["literal"] = foreign_metric(text, load(text), {})
         if promises["literal"] is None:
             raise SpecError(f"--literal {text}: its call must take model, x, y and a.")

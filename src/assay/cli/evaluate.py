@@ -10,8 +10,10 @@ import typer
 
 from assay.cli.options import RunOptions, seed_list, with_run_options
 from assay.cli.prints import prints_on_stderr
+from assay.core.question import BASELINES
 from assay.core.spec import Spec
 from assay.engine.artifacts.artifact import default_block_size
+from assay.foreign.imports import is_target, load
 from assay.studies.study import METHODS, METRICS, Study
 
 Model = Annotated[
@@ -46,33 +48,41 @@ def evaluate(
     There the truth is not known, so the metrics ask the model. A method that scores well is consistent with the model's
     answers on altered inputs, which is necessary for being right about the model, but not sufficient.
     """
-    from assay.catalogue.build import component_and_name
     from assay.cli.run import execute_or_forecast
-    from assay.foreign.inputs import checked_baseline
+    from assay.engine.execute.data_files import check_named_files
+    from assay.studies.file import read
 
-    resources = options.resources()  # first: wrong options are cheaper to find than wrong models
+    resources, new_seeds = options.resources(), seed_list(seeds)
     files = {"data": str(data), "weights": str(weights or "")}
-    question = {"readout": readout, "target": target, "baseline": checked_baseline(_number(baseline))}
-    environment_spec = Spec.of("own", model=model, **files, outputs=outputs, **question, dtype=options.dtype)
+    question = {"readout": readout, "target": target, "baseline": _baseline(baseline)}
+    use = str(Spec.of("own", model=model, **files, outputs=outputs, **question, dtype=options.dtype))
+    table = {"title": "Your model", "environments": [{"use": use, "label": "your model"}], "gallery": 4}
     with prints_on_stderr():
-        environment = component_and_name("environments", str(environment_spec))[0]
-        kind = environment.setting(0, {}).kind  # raises errors in the model or data before anything runs
-        study = _study(environment_spec, kind, environment.rows, method, metric).narrowed(limit, seed_list(seeds))
+        study = read({**table, "methods": method, "metrics": metric}, "evaluate", "assay evaluate")
+        check_named_files(study)
+        if is_target(model):
+            load(model)  # a wrong name is told before torch is imported
+        study = _with_rows(study).narrowed(limit, new_seeds)
     execute_or_forecast(study, store, options, resources)
 
 
-def _study(environment_spec: Spec, kind: str, rows: int, methods: list[str], metrics: list[str]) -> Study:
-    from assay.studies.file import read
+def _with_rows(study: Study) -> Study:
+    """The study of all rows of the user's data. Raises errors in the model or data before anything runs."""
+    from assay.catalogue.build import build
 
-    environment = {
-        "use": str(environment_spec),
-        "label": "your model",
-        "samples": rows,
-        "block": default_block_size(kind),
-    }
-    table = {"title": "Your model", "environments": [environment], "methods": methods, "metrics": metrics, "gallery": 4}
-    study = read(table, "evaluate", "assay evaluate")
-    return replace(study, environments=tuple(replace(entry, rows=rows) for entry in study.environments))
+    (entry,) = study.environments
+    environment = build("environments", entry.spec)
+    kind, rows = environment.setting(0, {}).kind, environment.rows
+    return replace(study, environments=(replace(entry, samples=rows, block=default_block_size(kind), rows=rows),))
+
+
+def _baseline(text: str) -> str | float:
+    """Checked here if it is no known name; which names fit, the environment says."""
+    if text in BASELINES:
+        return text
+    from assay.foreign.inputs import checked_baseline  # imports torch
+
+    return checked_baseline(_number(text))
 
 
 def _number(text: str) -> str | float:

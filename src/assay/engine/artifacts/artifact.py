@@ -2,6 +2,9 @@
 
 Each kind is one class in one file of this folder. A key digests the artifact's inputs and nothing else. So a new metric
 recomputes no attribution, and a new method recomputes no probe. Only a score's key contains the number of samples.
+
+Artifacts are described in the driver of a run and computed in its workers. The driver starts without torch, so what
+needs torch is imported in ``compute``.
 """
 
 from __future__ import annotations

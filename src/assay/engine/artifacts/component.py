@@ -7,7 +7,6 @@ from functools import cached_property
 from itertools import count
 from typing import Any
 
-from assay.catalogue.build import build
 from assay.catalogue.registry import card, file_digest, identity, named_files
 from assay.core.errors import AssayError
 from assay.core.records import digest
@@ -69,6 +68,8 @@ class Component:
         """The component itself."""
         if self.spec is None:
             return self.instance
+        from assay.catalogue.build import build
+
         built = build(self.kind, self.spec)
         self.check()
         return built

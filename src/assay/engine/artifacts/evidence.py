@@ -10,8 +10,6 @@ import numpy as np
 
 from assay.core.evidence import Evidence
 from assay.core.records import Kind
-from assay.core.trial import Trial
-from assay.engine.artifacts.answer import make_explainer
 from assay.engine.artifacts.artifact import Artifact, Computed, Group, make_key
 from assay.engine.artifacts.component import Component
 from assay.engine.artifacts.prepared import PreparedArtifact
@@ -48,6 +46,9 @@ class EvidenceArtifact:
         return Group(self.kind, self.metric, (self.trial.place.environment, *asked_again), len(self.trial.block))
 
     def compute(self, desk: Desk) -> Computed:
+        from assay.core.trial import Trial
+        from assay.engine.artifacts.answer import make_explainer
+
         answer, place = desk.tensors(self.trial), self.trial.place
         samples = desk.samples(place, self.trial.block.indices)
         scene = desk.scene(place, samples, self.trial.question, self.metric)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from assay.core.question import Question
 from assay.core.records import Kind
-from assay.engine.artifacts.answer import fit
 from assay.engine.artifacts.artifact import Artifact, Computed, Group, make_key
 from assay.engine.artifacts.component import Component
 from assay.engine.artifacts.model import Place
@@ -55,6 +54,8 @@ class FitArtifact:
         return Group(self.kind, self.method, (self.place.environment,))
 
     def compute(self, desk: Desk) -> Computed:
+        from assay.engine.artifacts.answer import fit
+
         method = desk.component(self.method)
         if not hasattr(method, "fit"):
             return Computed({}, {})  # a combinator around a method without a fit

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 from assay.core.errors import AssayError
 from assay.core.facts import draws_rule
 from assay.core.records import Kind
-from assay.core.rng import global_streams_restored
-from assay.engine.artifacts import cache
 from assay.engine.artifacts.artifact import Arrays, Artifact, Block, Computed, Group, make_key
 from assay.engine.artifacts.component import Component
 
@@ -46,6 +44,9 @@ class ModelArtifact:
         return Group(self.kind, self.environment)
 
     def compute(self, desk: Desk) -> Computed:
+        from assay.core.rng import global_streams_restored
+        from assay.engine.artifacts import cache
+
         environment = desk.component(self.environment)
 
         def train() -> Arrays:

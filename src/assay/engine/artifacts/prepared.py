@@ -7,9 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from assay.core.records import Kind
-from assay.engine.artifacts.answer import prepare, reference_samples
 from assay.engine.artifacts.artifact import Artifact, Computed, Group, make_key
-from assay.engine.artifacts.cache import resumable
 from assay.engine.artifacts.component import Component
 from assay.engine.artifacts.trial import TrialArtifact
 
@@ -39,6 +37,9 @@ class PreparedArtifact:
         return Group(self.kind, self.metric, (self.trial.place.environment, self.trial.method))
 
     def compute(self, desk: Desk) -> Computed:
+        from assay.engine.artifacts.answer import prepare, reference_samples
+        from assay.engine.artifacts.cache import resumable
+
         trial, metric = self.trial, desk.component(self.metric)
         setting = desk.setting(trial.place.model, trial.method)
         rows = reference_samples(setting, "prepare")

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from assay.core.records import Kind
-from assay.core.trial import targets_for
 from assay.engine.artifacts.artifact import Artifact, Computed, Group, make_key
 from assay.engine.artifacts.model import Place
 
@@ -39,6 +38,8 @@ class SamplesArtifact:
         return Group(self.kind, self.place.environment, size=len(self.indices))
 
     def compute(self, desk: Desk) -> Computed:
+        from assay.core.trial import targets_for
+
         setting = desk.setting(self.place.model)
         samples = desk.samples(self.place, self.indices)
         arrays = {"x": samples.x, "label": samples.label}

@@ -14,7 +14,6 @@ import numpy as np
 
 from assay.core.evidence import Array, Evidence, Reduce, Score, mean_score, merge
 from assay.core.facts import draws_model, fact, identities, promised_range
-from assay.core.protocols import Preparing
 from assay.core.records import Kind
 from assay.engine.artifacts.artifact import Artifact, Computed, Group, make_key
 from assay.engine.artifacts.component import Component
@@ -62,7 +61,7 @@ class ScoreArtifact:
         reduce = getattr(metric, "reduce", mean_score)
         per_seed = [seed_evidence(desk, blocks).take(slice(0, self.samples)) for blocks in self.evidence]
         # A metric that prepares (by retraining, for example) does so anew for each seed.
-        new_model_per_seed = draws_model(environment) or isinstance(metric, Preparing)
+        new_model_per_seed = draws_model(environment) or "prepare" in self.metric.steps
         sample_identities = None
         if len(self.evidence) > 1 and not new_model_per_seed:
             seeds = [blocks[0].trial.place.data_seed for blocks in self.evidence]

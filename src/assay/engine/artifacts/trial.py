@@ -6,17 +6,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from assay.core.query import Query
 from assay.core.question import Question
 from assay.core.records import Kind
-from assay.core.setting import Samples, Setting
-from assay.engine.artifacts.answer import answer_with_promise, make_query
 from assay.engine.artifacts.artifact import Artifact, Block, Computed, Group, make_key
 from assay.engine.artifacts.component import Component
 from assay.engine.artifacts.fit import FitArtifact
 from assay.engine.artifacts.model import Place
 
 if TYPE_CHECKING:
+    from assay.core.query import Query
+    from assay.core.setting import Samples, Setting
     from assay.engine.artifacts.desk import Desk
 
 
@@ -54,6 +53,8 @@ class TrialArtifact:
         return Group(self.kind, self.method, (self.place.environment,), len(self.block))
 
     def compute(self, desk: Desk) -> Computed:
+        from assay.engine.artifacts.answer import answer_with_promise
+
         setting = desk.setting(self.place.model, self.method)
         query = self.query(desk, setting, desk.samples(self.place, self.block.indices))
         answer = answer_with_promise(desk.component(self.method), query)
@@ -71,6 +72,8 @@ class TrialArtifact:
 
     def query(self, desk: Desk, setting: Setting, samples: Samples) -> Query:
         """The query about some samples that the method receives, with the result of its fit."""
+        from assay.engine.artifacts.answer import make_query
+
         stream = desk.stream("method", self.method, self.place)
         fitted = desk.tensors(self.fit) if self.fit.as_need else {}
         return replace(make_query(setting, samples, self.question, stream, desk.machine), fitted=fitted)

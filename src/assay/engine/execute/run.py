@@ -12,11 +12,9 @@ from assay.catalogue.registry import KINDS, card
 from assay.core.machine import Machine, Resources
 from assay.core.records import Record, digest
 from assay.core.spec import Spec, walk
-from assay.engine.artifacts.desk import Desk
 from assay.engine.artifacts.outcome import origin
 from assay.engine.execute.data_files import check_data
 from assay.engine.execute.grid import Grid, grid
-from assay.engine.execute.inline import Inline
 from assay.engine.execute.local import Local
 from assay.engine.execute.plan import Plan, plan
 from assay.engine.execute.queue import Queue
@@ -67,6 +65,8 @@ def _say(sentence: str) -> None:
 
 def _records(remaining: Plan, store: Store, resources: Resources) -> Iterator[Record]:
     """The records of what is missing: in this process in the order of the plan, elsewhere in any order."""
+    if not remaining.artifacts:
+        return iter(())
     workers, machine, timeout = resources.workers, resources.machine, resources.timeout
     if resources.cluster is not None:
         from assay.engine.execute.dask import Dask
@@ -74,6 +74,9 @@ def _records(remaining: Plan, store: Store, resources: Resources) -> Iterator[Re
         return Dask(store.root, workers, machine, timeout, resources.cluster).run(Queue(remaining.artifacts, store))
     if workers:
         return Local(store.root, workers, machine, timeout).run(Queue(remaining.artifacts, store))
+    from assay.engine.artifacts.desk import Desk
+    from assay.engine.execute.inline import Inline
+
     return Inline(Desk(store, machine)).run(remaining.artifacts, store)
 
 

@@ -49,7 +49,7 @@ def test_evidence_is_checked(study, store, how, said):
 
 def test_a_known_trial_is_judged_without_being_computed_again(study, store, monkeypatch):
     finish(study(), store)
-    monkeypatch.setattr("assay.engine.artifacts.trial.answer_with_promise", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr("assay.engine.artifacts.answer.answer_with_promise", lambda *_: pytest.fail("computed again"))
     records = finish(study(metrics=["yard:Total", "yard:Picky"]), store)
     assert kinds(records) == [("evidence", "ok")] * 2 + [("score", "ok")]
 

@@ -32,6 +32,8 @@ def data(tmp_path, monkeypatch):
         ("cifar", "", "^cifar10 is missing: .* set ASSAY_DATA"),
         ("beside(of=cifar(), other=cifar())", "", "^cifar10 is missing"),
         ("public_table", "", "^Adult Income is missing: .* set ASSAY_DATA"),
+        ("public_table(path='absent.csv')", "", "^public_table: there is no file 'absent.csv'"),
+        ("own(data='absent.npz')", "", "^own: there is no file 'absent.npz'"),
         ("cifar", "cifar10/labels.npz", "labels.npz has sha256 .*: it is damaged or another version"),
         ("public_table", "adult/adult.parquet", "adult.parquet has sha256 .*: it is damaged or another version"),
     ],
