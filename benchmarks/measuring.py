@@ -40,7 +40,7 @@ class Problem:
         rates = [self.count / median(times) for times in (ours, theirs)]
         equal = f"{difference:.1e} of the largest"
         common = {"task": task, "problem": self.statement, "repeats": repeats, "note": f"largest difference: {equal}"}
-        figures = [{"rate": rate, "figure": f"{rate:,.1f} /s"} for rate in rates]
+        figures = [{"rate": rate, "figure": f"{rate:,.{1 if rate >= 10 else 2}f} /s"} for rate in rates]
         return [
             {**common, "who": "assay", **figures[0], "ratio": f"{rates[0] / rates[1]:.1f}x", "difference": equal},
             {**common, "who": self.peer, **figures[1], "ratio": "1.0x", "difference": ""},
