@@ -9,37 +9,19 @@ from typing import Any
 
 import torch
 
-from assay.core.features import Pixels
 from assay.core.machine import Machine
 from assay.core.query import Query
-from assay.core.question import Question
-from assay.core.rng import Stream
-from assay.core.setting import Samples, Setting
-from assay.engine.artifacts.answer import make_query
 from assay.kit.smooth_masks import SmoothMask
 from assay.methods.extremal_perturbation import SIGMA, STEP, ExtremalPerturbation
-from assay.train.networks import initialise
-from assay.train.resnet import resnet18
 from benchmarks.measuring import Measured, seconds
+from benchmarks.problems import SIDE, resnet_query
 
-SIDE, IMAGES, ITERATIONS = 224, 8, 20
+IMAGES, ITERATIONS = 8, 20
 ROOM = 4 * 2**30  # bytes: all images in one call
 
 
 def problems() -> list[Measured]:
     return [Cost()]
-
-
-def resnet_query(images: int) -> Query:
-    """ResNet-18 with random weights, normal noise of 224 x 224 pixels, logits."""
-    random = torch.Generator().manual_seed(0)
-    network = resnet18()
-    initialise(network, random)
-    x = torch.randn(images, 3, SIDE, SIDE, generator=random)
-    question = Question("logit", 1.0, "zero", "label")
-    setting = Setting(network.eval().requires_grad_(False), Pixels(3, SIDE, SIDE), "image", question)
-    samples = Samples(x, torch.arange(images), None, tuple(range(images)))
-    return make_query(setting, samples, Question(), Stream("bench"), Machine())
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,18 @@ from torch import Tensor
 from assay.core.query import Query
 from assay.methods.integrated_gradients import IntegratedGradients
 from benchmarks.measuring import Problem
-from benchmarks.problems import image_query, mlp_query, peer
+from benchmarks.problems import image_query, mlp_query, peer, resnet_query
 
 STEPS = 50
+PER_CALL = 16  # Captum's internal_batch_size; it is fastest about here, on ResNet-18 of 4, 8, 16, 32
 
 
 def problems() -> list[Problem]:
     return [
         _problem("MLP 20-64-64-3, 1000 rows", mlp_query(1000), None),
-        _problem("color_count 64x64, 8 images", image_query(64, 8), 16),
-        _problem("color_count 224x224, 2 images", image_query(224, 2), 16),
+        _problem("color_count 64x64, 8 images", image_query(64, 8), PER_CALL),
+        _problem("color_count 224x224, 2 images", image_query(224, 2), PER_CALL),
+        _problem("ResNet-18 224x224, 2 images", resnet_query(2), PER_CALL),
     ]
 
 

@@ -31,7 +31,8 @@ class Problem:
 
     def rows(self, task: str, repeats: int) -> list[dict[str, Any]]:
         """Explanations per second: ours and the peer's."""
-        difference = float((self.ours() - self.theirs()).abs().max() / self.theirs().abs().max())
+        mine, yours = self.ours(), self.theirs()  # warms up
+        difference = float((mine - yours).abs().max() / yours.abs().max())
         ours, theirs = [], []
         for _ in range(repeats):  # alternating, so that other load on the machine affects both
             ours.append(seconds(self.ours))
@@ -39,7 +40,7 @@ class Problem:
         rates = [self.count / median(times) for times in (ours, theirs)]
         equal = f"{difference:.1e} of the largest"
         common = {"task": task, "problem": self.statement, "repeats": repeats, "note": f"largest difference: {equal}"}
-        figures = [{"rate": rate, "figure": f"{rate:,.1f} /s"} for rate in rates]
+        figures = [{"rate": rate, "figure": f"{rate:,.{1 if rate >= 10 else 2}f} /s"} for rate in rates]
         return [
             {**common, "who": "assay", **figures[0], "ratio": f"{rates[0] / rates[1]:.1f}x", "difference": equal},
             {**common, "who": self.peer, **figures[1], "ratio": "1.0x", "difference": ""},

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import assay
+from assay.engine.execute.processor import processor
 from assay.engine.store.listing import list_runs
 from assay.engine.store.store import Store
 from assay.studies.shipped import find
 
 from pages import ROOT, Json, answer, keep
-from verified import processor, rounded, stamp, witness
+from verified import rounded, stamp, witness
 
 CELL = ("status", "reason", "value", "low", "high", "deviation", "per_seed", "ceiling", "rank")
 POINT = ("at", "status", "reason", "value", "low", "high")

@@ -25,9 +25,10 @@ from pathlib import Path
 import make_experiments
 import make_readme
 from pages import ROOT, is_kept, keep, kept
-from verified import changes, differences, processor, stamp, touched, witness
+from verified import changes, differences, stamp, touched, witness
 
 from assay.core.errors import AssayError
+from assay.engine.execute.processor import processor
 from assay.studies.shipped import find
 
 PAGES: Mapping[str, Sequence[str]] = {

@@ -7,7 +7,6 @@ digits (``python docs/renew.py``). A result of a trained network may differ on a
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -68,16 +67,6 @@ def computed(study: Study, root: Path, workers: int = 2) -> Json:
     if found.failed():
         raise AssayError(f"{study.name}: cells failed in {root}, and a failure is no witness.")
     return to_json(found)
-
-
-def processor() -> str:
-    """What rounding hangs on, for people."""
-    import torch
-
-    file = Path("/proc/cpuinfo")
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return f"{models[0] if models else platform.machine()}, {torch.backends.cpu.get_cpu_capability()}"
 
 
 def touched(study: Study, changed: list[str]) -> Study:

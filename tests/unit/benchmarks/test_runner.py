@@ -41,6 +41,25 @@ def test_a_peer_that_is_not_installed_is_said_to_be_an_extra():
         peer("a_peer_that_nobody_has", "nobody")
 
 
+def test_a_peer_outside_the_extra_says_how_to_install_it():
+    with pytest.raises(AssayError, match=r"needs nobody: pip install 'nobody==1'"):
+        peer("a_peer_that_nobody_has", "nobody", "'nobody==1'")
+
+
+def test_a_task_whose_peer_is_absent_is_skipped(monkeypatch, capsys):
+    monkeypatch.setattr("benchmarks.__main__.TASKS", ("pixel_flipping", "kernel_shap_shapiq"))
+    monkeypatch.setattr("benchmarks.problems.import_module", _absent)
+    main(["--json"])
+    told = capsys.readouterr()
+    assert json.loads(told.out) == []
+    assert "skipped pixel_flipping: this benchmark needs quantus: pip install 'quantus==0.6.0'" in told.err
+    assert "skipped kernel_shap_shapiq: this benchmark needs shapiq: pip install shapiq" in told.err
+
+
+def _absent(module):
+    raise ImportError(module)
+
+
 def test_tasks_with_and_without_a_peer_are_printed(small_race, monkeypatch, capsys):
     cost = extremal_perturbation.Cost(iterations=1, images=1)
     monkeypatch.setattr(extremal_perturbation, "problems", lambda: [cost])
