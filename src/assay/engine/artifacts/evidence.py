@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from assay.core.evidence import Evidence
+from assay.core.map_grid import read_grid
 from assay.core.records import Kind
 from assay.core.trial import Trial
 from assay.engine.artifacts.answer import make_explainer
@@ -57,7 +58,8 @@ class EvidenceArtifact:
         if "again" in self.metric.steps:
             query = self.trial.query(desk, scene.setting, scene.samples)
             explain = make_explainer(desk.component(self.trial.method), query)
-        trial = Trial(scene, answer["attribution"], probe, prepared, explain, answer.get("resolution"))
+        remarks = answer.get("resolution"), read_grid(answer)
+        trial = Trial(scene, answer["attribution"], probe, prepared, explain, *remarks)
         evidence = checked_evidence(desk.component(self.metric)(trial), len(samples))
         return Computed(evidence.to_arrays(), {"metric": str(self.metric), "trial": self.trial.key})
 
