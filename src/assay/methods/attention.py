@@ -81,13 +81,10 @@ def on_features(query: Query, values: Tensor) -> Tensor:
         return values
     side = isqrt(shape[0] * shape[1] // values.shape[1])
     height, width = shape[0] // side, shape[1] // side
-
-    def on_pixels(patches: Tensor) -> Tensor:
-        grid: Tensor = patches.unflatten(1, (height, width))
-        return grid.repeat_interleave(side, dim=1).repeat_interleave(side, dim=2)
-
-    query.remarks.grid = Cells(on_pixels(torch.arange(height * width).unsqueeze(0)), f"{height}x{width} patches")
-    return on_pixels(values)
+    patches = torch.arange(height * width, device=values.device).view(height, width)
+    patch = patches.repeat_interleave(side, dim=0).repeat_interleave(side, dim=1)  # of every pixel
+    query.remarks.grid = Cells(patch.unsqueeze(0), f"{height}x{width} patches")
+    return values[:, patch]
 
 
 def check_start(method: str, start: int) -> None:

@@ -73,9 +73,9 @@ class Iba:
     def __call__(self, query: Query) -> Tensor:
         layer = bottleneck_layer(query, self.layer)
         blocks = query.blocks(copies=self.copies)
-        nats = torch.cat([self.capacity(block, layer).sum(dim=1, keepdim=True) for block in blocks])
-        query.remarks.grid = layer_grid(query, nats)
-        return bits(query, nats).squeeze(1).to(query.x.dtype)
+        capacity = torch.cat([self.capacity(block, layer) for block in blocks])
+        query.remarks.grid = layer_grid(query, capacity)
+        return bits(query, capacity).squeeze(1).to(query.x.dtype)
 
     def capacity(self, query: Query, layer: nn.Module) -> Tensor:
         """The information that each neuron passes on, in nats: (N, C, h, w) in float64."""
