@@ -246,7 +246,8 @@ def assert_faithful(
     rule: Rule = "interval",
     strict: bool = False,
 ) -> None:
-    """Raise AssertionError when the environment refutes the method; with ``strict``, also when it is undecided.
+    """Raise AssertionError when the environment refutes the method, or cannot: where the best map that the method can
+    return scores less than gamma. With ``strict``, also when the test is undecided.
 
     F1 is checked overall, for positive and for negative truth. With at least three seeds that draw the model, a method
     is refuted where the whole interval lies below gamma. With fewer seeds, or with ``rule="point"``, the value decides.
@@ -276,7 +277,7 @@ def assert_faithful(
     verdict = Verdict(str(method), gamma, measured, checks != tuple(metric_by_check))
     if not verdict.measured:
         raise AssertionError(f"{metric} is undefined on all {n} samples")
-    if verdict.fails(strict):
+    if verdict.fails(strict or verdict.outcome == "not testable"):
         raise AssertionError(str(verdict))
 
 
@@ -296,9 +297,10 @@ def _measured(
     )
     trials = [make_trials(place, component, Question(), split_blocks(n, BLOCK, n)) for place in places]
     memory.realise(trial for seed_trials in trials for trial in seed_trials)
-    positive_only = method_remarks([memory[trial].data for trial in trials[0]]).positive_only
-    checks = checks_for(tuple(metric_by_check), positive_only)
+    remarks = method_remarks([memory[trial].data for trial in trials[0]])
+    checks = checks_for(tuple(metric_by_check), remarks.positive_only)
     scores = {check: make_score(metric_by_check[check], trials, n) for check in checks}
     memory.realise(scores.values())
     found = {check: read_score(memory[score], names) for check, score in scores.items()}
-    return checks, tuple(Measured(check, score, rule) for check, score in found.items() if score.value is not None)
+    defined = ((check, score) for check, score in found.items() if score.value is not None)
+    return checks, tuple(Measured(check, score, rule, remarks.grid) for check, score in defined)

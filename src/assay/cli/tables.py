@@ -32,9 +32,6 @@ def print_result(result: Result, console: Console | None = None) -> None:
             print_table(board_table(result, board), console)
             for line in (line for line in board.lines if str(line.remarks)):
                 console.print(f" {escape(line.method)}: {escape(str(line.remarks))}", highlight=False)
-            for metric, value in board.ceilings().items():
-                ceiling_note = f"the truth has ties, so a map without ties reaches at most {value:.3f}"
-                console.print(f" [dim]{escape(metric)}: {ceiling_note}[/dim]", highlight=False)
             for unbeaten in unbeaten_controls(result.run, board):
                 console.print(f" [yellow]{escape(str(unbeaten))}[/yellow]", highlight=False)
         else:
@@ -48,7 +45,8 @@ def print_result(result: Result, console: Console | None = None) -> None:
     for (metric, gamma), verdicts in result.verdicts.items():
         console.print(f"[bold]Faithfulness test[/bold] on {escape(metric)} at gamma = {gamma:g}")
         for verdict in verdicts:
-            console.print(f"  {escape(verdict.method)}: {escape(verdict.brief())}", highlight=False)
+            ceiling = "" if verdict.ceiling is None else f" [dim](ceiling {verdict.ceiling:.3f})[/dim]"
+            console.print(f"  {escape(verdict.method)}: {escape(verdict.brief())}{ceiling}", highlight=False)
         if any(verdict.by_value for verdict in verdicts):
             console.print("  [dim]Where no interval over three draws or more is given, the value alone decides.[/dim]")
         console.print()
@@ -144,12 +142,15 @@ def _verdicts_json(result: Result, metric: str) -> list[dict[str, Any]]:
             "method": verdict.method,
             "gamma": gamma,
             "outcome": verdict.outcome,
+            "ceiling": verdict.ceiling,
             "refuted_by": list(verdict.refuted_by),
             "checks": [
                 {
                     "environment": measured.environment,
                     **vars(measured.check),
                     "value": measured.value,
+                    "ceiling": measured.ceiling,
+                    "grid": measured.grid,
                     "outcome": measured.outcome,
                     "draws_below": list(measured.draws_below),
                 }

@@ -81,7 +81,7 @@ class Score:
     high: float | None = None
     per_seed: tuple[float | None, ...] = ()  # the value of each seed; None where it is undefined
     basis: str = ""  # seeds, samples, draw (samples of one draw of the model), two (seeds), equal, or "": no interval
-    ceiling: float | None = None  # the best value possible on these samples, where the metric knows it
+    ceiling: float | None = None  # the best value possible for the method on these samples, where the metric knows it
     unit: str = ""  # what methods are compared on: seeds, samples; "": nothing
     environment: str = ""  # labels
     method: str = ""

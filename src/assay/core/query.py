@@ -17,6 +17,7 @@ from assay.core.errors import NotApplicable
 from assay.core.footprint import Footprint, footprint, has_channels_last, takes_channels_last
 from assay.core.heap import make_room
 from assay.core.machine import Machine
+from assay.core.map_grid import MapGrid
 from assay.core.question import Question
 from assay.core.readout import NO_GRADIENTS, explained_module
 from assay.core.rng import Draws, Stream
@@ -29,6 +30,7 @@ class Remarks:
 
     notes: dict[str, int] = field(default_factory=dict)  # a few words, and the number of samples they concern
     resolution: Tensor | None = None  # in the attribution's shape: eps times the sizes of the summed terms
+    grid: MapGrid | None = None  # what the map is made of, where it is coarser than the features
 
 
 @dataclass(frozen=True, eq=False)

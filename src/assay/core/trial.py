@@ -13,6 +13,7 @@ from torch import Generator, Tensor
 from assay.core.errors import BadAttribution, NotApplicable
 from assay.core.features import Features
 from assay.core.machine import Machine
+from assay.core.map_grid import MapGrid
 from assay.core.query import Query
 from assay.core.question import BASELINES, Question
 from assay.core.rng import Draws, Stream, generator
@@ -78,6 +79,7 @@ class Trial:
     prepared: Mapping[str, Tensor] = field(default_factory=dict)  # what the metric's prepare() returned
     explain: Explain | None = None  # None where the attribution was given as numbers
     resolution: Tensor | None = None  # (B, *features): eps times the sizes of the summed terms, if reported
+    grid: MapGrid | None = None  # what the map is made of, if reported
 
     @cached_property
     def map(self) -> Tensor:

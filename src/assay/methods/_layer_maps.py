@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from assay.core.errors import NotApplicable
+from assay.core.map_grid import Nodes
 from assay.core.query import Query
 from assay.kit.layers import find_layer as find_layer
 from assay.kit.layers import forward_hooks, module_outputs
@@ -45,6 +46,19 @@ def activations_and_gradients(query: Query, layer: nn.Module) -> tuple[Tensor, T
 def upsampled(query: Query, maps: Tensor) -> Tensor:
     """(N, C, h, w) in the image's height and width, bilinear."""
     return interpolate(maps, query.setting.features.shape, mode="bilinear", align_corners=False)
+
+
+def layer_grid(query: Query, maps: Tensor) -> Nodes:
+    """What the enlarged (N, C, h, w) are made of; they have no negative values."""
+    nodes = maps.shape[2:]
+    down, across = map(_axis_weights, nodes, query.setting.features.shape)
+    return Nodes(down, across, f"{nodes[0]}x{nodes[1]} grid")
+
+
+def _axis_weights(nodes: int, pixels: int) -> Tensor:
+    """(pixels, nodes): a line is enlarged as an image is along one axis."""
+    lines = torch.eye(nodes, dtype=torch.float64).unsqueeze(0)
+    return interpolate(lines, pixels, mode="linear", align_corners=False)[0].T
 
 
 def _last_map_name(query: Query) -> str:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from assay.core.errors import NotApplicable, SpecError
+from assay.core.map_grid import Cells
 from assay.core.query import Query
 from assay.core.setting import model_copy
 from assay.kit.attention import attention, attention_and_gradients
@@ -79,8 +80,11 @@ def on_features(query: Query, values: Tensor) -> Tensor:
     if len(shape) == 1:
         return values
     side = isqrt(shape[0] * shape[1] // values.shape[1])
-    grid: Tensor = values.unflatten(1, (shape[0] // side, shape[1] // side))
-    return grid.repeat_interleave(side, dim=1).repeat_interleave(side, dim=2)
+    height, width = shape[0] // side, shape[1] // side
+    patches = torch.arange(height * width, device=values.device).view(height, width)
+    patch = patches.repeat_interleave(side, dim=0).repeat_interleave(side, dim=1)  # of every pixel
+    query.remarks.grid = Cells(patch.unsqueeze(0), f"{height}x{width} patches")
+    return values[:, patch]
 
 
 def check_start(method: str, start: int) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from assay.core.errors import SpecError
 from assay.core.query import Query
-from assay.methods._layer_maps import activations, activations_and_gradients, spatial_layer, upsampled
+from assay.methods._layer_maps import activations, activations_and_gradients, layer_grid, spatial_layer, upsampled
 
 EPSILON = 1e-8  # torchcam's, against a division by 0 in channels that are 0 everywhere
 Weigh = Callable[[Tensor, Tensor], Tensor]  # activations, gradients (N, C, h, w) -> weights of channels or of entries
@@ -32,6 +32,8 @@ def weighted_sum(weights: Tensor, maps: Tensor) -> Tensor:
 
 def pixel_map(query: Query, maps: Tensor, relu: bool) -> Tensor:
     """(N, 1, h, w) enlarged to one number per pixel; ``relu`` first sets negative values to 0."""
+    if relu:
+        query.remarks.grid = layer_grid(query, maps)
     return upsampled(query, maps.clamp(min=0) if relu else maps).squeeze(1)
 
 

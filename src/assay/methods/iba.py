@@ -20,7 +20,7 @@ from assay.methods._bottleneck import (
     replaced_output,
     statistics,
 )
-from assay.methods._layer_maps import upsampled
+from assay.methods._layer_maps import layer_grid, upsampled
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,9 @@ class Iba:
     def __call__(self, query: Query) -> Tensor:
         layer = bottleneck_layer(query, self.layer)
         blocks = query.blocks(copies=self.copies)
-        return torch.cat([bits(block, self.capacity(block, layer)).squeeze(1) for block in blocks]).to(query.x.dtype)
+        capacity = torch.cat([self.capacity(block, layer) for block in blocks])
+        query.remarks.grid = layer_grid(query, capacity)
+        return bits(query, capacity).squeeze(1).to(query.x.dtype)
 
     def capacity(self, query: Query, layer: nn.Module) -> Tensor:
         """The information that each neuron passes on, in nats: (N, C, h, w) in float64."""

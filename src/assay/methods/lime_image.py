@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from assay.core.errors import NotApplicable, SpecError
+from assay.core.map_grid import Cells
 from assay.core.query import Query
 from assay.core.spec import File
 from assay.kit.segments import equal_colours, felzenszwalb, quickshift, renumbered, rgb_pictures
@@ -77,6 +78,7 @@ class LimeImage:
         labels, counts = renumbered(self._labels(query))
         if counts.max() > self.limit:
             raise NotApplicable(f"needs at most {self.limit} segments, and an image here has {int(counts.max())}")
+        query.remarks.grid = Cells(labels.int(), "segments")
         shown = self._design(query, counts.tolist())
         replacement = query.baseline if self.fill == "baseline" else _means(query.x, labels)
         scores = query.score_each(self.samples, lambda part: _composed(query, labels, shown[:, part], replacement)).T

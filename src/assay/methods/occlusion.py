@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from assay.core.errors import NotApplicable, SpecError
+from assay.core.map_grid import Cells
 from assay.core.query import Query
 from assay.methods._coalitions import coalition_samples
 
@@ -70,6 +71,7 @@ class Occlusion:
             raise NotApplicable(f"needs images of at least {self.window} pixels a side, and these have {min(shape)}")
         down, across = (_coverage(size, self.window, self.stride).to(query.x.device) for size in shape)
         windows = (down.shape[1], across.shape[1])
+        query.remarks.grid = Cells(_same_windows(down, across), f"{self.window}x{self.window} windows")
 
         def without_a_patch(part: slice) -> Tensor:
             index = torch.arange(part.start, part.stop, device=query.x.device)
@@ -84,6 +86,13 @@ def _coverage(size: int, window: int, stride: int) -> Tensor:
     starts = torch.arange(0, size - window + stride, stride)
     pixel = torch.arange(size)[:, None]
     return (pixel >= starts) & (pixel < starts + window)
+
+
+def _same_windows(down: Tensor, across: Tensor) -> Tensor:
+    """(1, height, width): pixels with the same number lie under the same windows, and so have the same mean."""
+    rows, columns = (cover.unique(dim=0, return_inverse=True)[1] for cover in (down, across))
+    cells: Tensor = rows.unsqueeze(1) * (int(columns.max()) + 1) + columns
+    return cells.unsqueeze(0)
 
 
 def _mean_weights(cover: Tensor, dtype: torch.dtype) -> Tensor:

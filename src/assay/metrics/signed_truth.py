@@ -12,6 +12,7 @@ from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
 from assay.core.trial import Trial
 from assay.kit.blur import blur
+from assay.kit.map_grids import best_f1, best_f1_on, lies_on
 from assay.kit.soft_precision import f1, normalised, part_of_sign, precision, recall, scaled_by_largest
 from assay.metrics._rows import rows
 
@@ -51,6 +52,19 @@ def claimed_and_true(trial: Trial, sign: str, smooth: float, truth: str) -> tupl
     if trial.scene.setting.kind != "image":
         raise NotApplicable("a smooth truth needs images")
     return claimed, scaled_by_largest(blur(true.view_as(trial.effect), smooth).flatten(1))
+
+
+def f1_ceiling(trial: Trial, true: Tensor) -> Tensor:
+    """The best F1 (B,) against a truth (B, P) of maps that the method can return.
+
+    These are maps on the grid that the method states. Without a grid, and where its map does not lie on the grid, they
+    are all maps: the best one is 1 where the truth exceeds half of that F1, and 0 elsewhere. With a graded or smoothed
+    truth it scores more than the truth itself.
+    """
+    finest = best_f1(true, torch.ones_like(true))
+    if trial.grid is None:
+        return finest
+    return best_f1_on(trial.grid, true.view(trial.map.shape)).where(lies_on(trial.grid, trial.map), finest)
 
 
 @dataclass(frozen=True)
@@ -117,7 +131,9 @@ class F1:
 
     Undefined where no feature has a true effect of the chosen sign. The paper calls a method faithful when this is at
     least 0.5. "overall" ignores signs, and a negated map scores the same: use positive, negative and sign_agreement as
-    well.
+    well. The row ``ceiling`` is the largest F1 of a map that the method can return (ours): of maps on the grid of its
+    layer, segments, patches or windows if it states one, else of all maps. It is below 1 for a smoothed or graded
+    truth, and for coarse maps.
     """
 
     sign: Literal["overall", "positive", "negative"] = "overall"  # both signs, or one sign of attribution and truth
@@ -135,7 +151,7 @@ class F1:
 
     def __call__(self, trial: Trial) -> Evidence:
         claimed, true = claimed_and_true(trial, self.sign, self.smooth, self.truth)
-        return rows(value=f1(claimed, true), defined=true.any(dim=1))
+        return rows(value=f1(claimed, true), defined=true.any(dim=1), ceiling=f1_ceiling(trial, true))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from assay.core.evidence import Score, read_score
 from assay.core.records import Record
 from assay.engine.store.store import Store
 from assay.report.agreements import AgreementTable, agreement_tables
+from assay.report.ceilings import ceiling_notes
 from assay.report.comparisons import comparison_notes, comparisons, letters
 from assay.report.components import by_label
 from assay.report.conditions import mixed_conditions
@@ -61,17 +62,14 @@ class Board:
         """By method: letters, of which two methods that are not separated have one in common."""
         return letters(self.comparisons[metric]) if metric in self.comparisons else {}
 
-    def ceilings(self) -> dict[str, float]:
-        """By metric: the highest value possible on these samples, where it is less than the metric's best."""
-        ceilings = [(name, cell.ceiling) for line in self.lines for name, cell in line.cells.items() if cell.ceiling]
-        return {name: value for name, value in sorted(ceilings, key=lambda pair: pair[1]) if value < 0.9995}
-
     def notes(self) -> tuple[str, ...]:
-        """What the intervals are over, which methods can be separated, and where a metric read another number."""
+        """What the intervals are over, which methods can be separated, where a metric read another number, and what
+        maps can reach at most."""
         return (
             *interval_notes((name, cell) for line in self.lines for name, cell in line.cells.items()),
             *(comparison_notes(self.comparisons) if self.comparisons else ()),
             *readout_notes(self),
+            *ceiling_notes(self),
         )
 
 

@@ -39,7 +39,7 @@ SCORES: Mapping[str, str] = {
     "letters": "string",  # two methods that are not separated have one in common; empty: too few units, or no value
     "count": "Int64",
     "defined": "Int64",
-    "ceiling": "Float64",  # the best value possible on these samples, where the metric knows it
+    "ceiling": "Float64",  # the best value possible for the method on these samples, where the metric knows it
     "gap": "Float64",  # between the attribution's sum and what the method promises, as a share; empty: no promise
     "gap_mark": "string",  # what a gap above a tenth means
     "notes": "string",  # the method's notes about its attributions

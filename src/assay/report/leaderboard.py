@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.core.evidence import Score
@@ -56,9 +55,8 @@ class Leaderboard:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     unbeaten: tuple[UnbeatenControl, ...]
-    ceilings: Mapping[str, float]  # by metric label
     has_promises: bool  # whether a method states what its attribution adds up to
-    notes: tuple[str, ...]  # about intervals, what can be separated, and readouts
+    notes: tuple[str, ...]  # about intervals, what can be separated, readouts and ceilings
     diagrams: tuple[Diagram, ...]
 
 
@@ -96,7 +94,6 @@ def _leaderboard(loaded: LoadedRun, board: Board, environment: Component) -> Lea
         columns,
         rows,
         tuple(unbeaten_controls(loaded.run, board)),
-        board.ceilings(),
         board.has_promises,
         board.notes(),
         tuple(diagrams(board, metrics, strokes(methods.values()))),

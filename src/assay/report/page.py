@@ -79,12 +79,13 @@ def summary(loaded: LoadedRun) -> str:
 
 def _refuted(test: Test) -> str:
     tested = [verdict for _, verdict in test.rows if verdict.measured]
-    refuted_count, undecided_count = (
-        sum(verdict.outcome == word for verdict in tested) for word in ("refuted", "undecided")
+    refuted, undecided, not_testable = (
+        sum(verdict.outcome == word for verdict in tested) for word in ("refuted", "undecided", "not testable")
     )
-    undecided_note = f" and leaves {undecided_count} undecided" if undecided_count else ""
-    methods = counted(len(tested), "method")
-    return f" The test on {test.metric} at γ = {test.gamma:g} refutes {refuted_count} of {methods}{undecided_note}."
+    notes = [f"leaves {undecided} undecided"] if undecided else []
+    notes += [f"cannot test {not_testable} at this size"] if not_testable else []
+    refutes = f"refutes {refuted} of {counted(len(tested), 'method')}"
+    return f" The test on {test.metric} at γ = {test.gamma:g} {listed([refutes, *notes])}."
 
 
 def _missing(loaded: LoadedRun) -> str:

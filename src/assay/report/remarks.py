@@ -19,6 +19,7 @@ class MethodRemarks:
     mark: str = ""  # what a large gap means
     notes: tuple[str, ...] = ()
     positive_only: bool = False  # the method gives no negative value by design
+    grid: str = ""  # what its maps are made of, where they are coarser than the features
 
     def __str__(self) -> str:
         """A large gap and the notes; empty without them."""
@@ -46,6 +47,7 @@ def method_remarks(trials: Iterable[Mapping[str, Any]]) -> MethodRemarks:
         gap_mark(gap, remedy),
         notes_with_counts(trial_list),
         any(trial.get("positive_only") for trial in trial_list),
+        " or ".join(dict.fromkeys(trial["grid"] for trial in trial_list if "grid" in trial)),
     )
 
 

@@ -29,7 +29,7 @@ def _verdict(test: Faithfulness, method: str, boards: Sequence[Board]) -> Verdic
     positive_only = not own_metric and any(line.remarks.positive_only for line in lines)
     method_checks = (Check(own_metric, gamma),) if own_metric else checks_for(checks, positive_only)
     measured = tuple(
-        Measured(check, score, test.rule)
+        Measured(check, score, test.rule, line.remarks.grid)
         for line in lines
         for check in method_checks
         if (score := line.cells.get(check.metric)) is not None and score.value is not None

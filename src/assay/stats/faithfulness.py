@@ -6,6 +6,9 @@ the verdict is "refuted by X", "undecided" or "not refuted", never "faithful".
 An environment refutes a method if the whole interval lies below the floor. If all intervals lie above their floors, the
 method is not refuted. Otherwise the test is undecided. Without an interval (fewer than three draws of the model), and
 by the paper's rule (``point``), the value decides, and the verdict says so.
+
+A floor above the ceiling, the best score of any map that the method can return there, refutes nobody: that check is not
+testable. Where no environment has all checks of a method testable, and none refutes it, it is "not testable".
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ class Measured:
     check: Check
     score: Score  # with a value
     rule: Rule = "interval"
+    grid: str = ""  # what the method's maps are made of; empty: features
 
     @property
     def environment(self) -> str:
@@ -48,11 +52,18 @@ class Measured:
         return None if self.by_value or score.low is None or score.high is None else (score.low, score.high)
 
     @property
-    def outcome(self) -> Literal["below", "above", "open"]:
+    def outcome(self) -> Literal["below", "above", "open", "not testable"]:
         low, high = self.limits or (self.value, self.value)
-        if _below(high, self.check.floor):
-            return "below"
-        return "open" if _below(low, self.check.floor) else "above"
+        if not _below(low, self.check.floor):
+            return "above"
+        if self.ceiling is not None and _below(self.ceiling, self.check.floor):
+            return "not testable"
+        return "below" if _below(high, self.check.floor) else "open"
+
+    @property
+    def ceiling(self) -> float | None:
+        """The best score of any map that the method can return on these samples; None where it is not known."""
+        return self.score.ceiling
 
     @property
     def draws_below(self) -> tuple[int, int]:
@@ -61,6 +72,8 @@ class Measured:
         return sum(_below(value, self.check.floor) for value in values), len(values)
 
     def __str__(self) -> str:
+        if self.outcome == "not testable":
+            return f"{self.check.metric}: the best map{self.grid and f' of its {self.grid}'} scores {self.ceiling:.3f}"
         below, draws = self.draws_below
         interval = "" if self.limits is None else " [{:.3f}, {:.3f}]".format(*self.limits)
         share = f", below in {below} of {draws} draws" if draws > 1 else ""
@@ -78,16 +91,20 @@ class Verdict:
 
     @property
     def outcome(self) -> str:
-        """refuted, undecided, not refuted or not tested."""
+        """refuted, undecided, not testable, not refuted or not tested."""
         if not self.measured:
             return "not tested"
         if self.refuting:
             return "refuted"
-        return "undecided" if self.undecided else "not refuted"
+        if self.undecided:
+            return "undecided"
+        passed = set(self.tested_in) - {measured.environment for measured in self.not_testable}
+        return "not refuted" if passed else "not testable"
 
     def fails(self, strict: bool) -> bool:
-        """Whether a test that requires the method fails: where it is refuted; a strict one also where undecided."""
-        return self.outcome == "refuted" or (strict and self.outcome == "undecided")
+        """Whether a test that requires the method fails: where it is refuted; a strict one also where it is undecided
+        or not testable."""
+        return self.outcome == "refuted" or (strict and self.outcome in ("undecided", "not testable"))
 
     @property
     def refuting(self) -> tuple[Measured, ...]:
@@ -103,6 +120,15 @@ class Verdict:
     @property
     def undecided(self) -> tuple[Measured, ...]:
         return tuple(measured for measured in self.measured if measured.outcome == "open")
+
+    @property
+    def not_testable(self) -> tuple[Measured, ...]:
+        return tuple(measured for measured in self.measured if measured.outcome == "not testable")
+
+    @property
+    def ceiling(self) -> float | None:
+        """The lowest ceiling of its checks."""
+        return min((measured.ceiling for measured in self.measured if measured.ceiling is not None), default=None)
 
     @property
     def refuted(self) -> bool:
@@ -135,17 +161,26 @@ class Verdict:
         return self._text(1)
 
     def _text(self, most: int) -> str:
-        reasons = {"refuted": self.refuting, "undecided": self.undecided}.get(self.outcome, ())
-        checks_by_environment: dict[str, list[str]] = {}
-        for measured in reasons:
-            checks_by_environment.setdefault(measured.environment, []).append(str(measured))
-        reasons_text = "; ".join(
-            f"{environment} ({_listed(checks, most)})" for environment, checks in checks_by_environment.items()
-        )
-        text = {"refuted": f"refuted by {reasons_text}", "undecided": f"undecided: {reasons_text}"}.get(
-            self.outcome, self.outcome
-        )
+        texts = {
+            "refuted": f"refuted by {_reasons(self.refuting, most)}",
+            "undecided": f"undecided: {_reasons(self.undecided, most)}",
+            "not testable": "",  # its reasons follow
+        }
+        parts = [texts.get(self.outcome, self.outcome)]
+        if self.not_testable:
+            at_this_size = " at this size" if any(measured.grid for measured in self.not_testable) else ""
+            parts.append(f"not testable{at_this_size}: {_reasons(self.not_testable, most)}")
+        text = "; ".join(filter(None, parts))
         return f"{text} ({self.label})" if self.label else text
+
+
+def _reasons(reasons: Sequence[Measured], most: int) -> str:
+    checks_by_environment: dict[str, list[str]] = {}
+    for measured in reasons:
+        checks_by_environment.setdefault(measured.environment, []).append(str(measured))
+    return "; ".join(
+        f"{environment} ({_listed(checks, most)})" for environment, checks in checks_by_environment.items()
+    )
 
 
 def _listed(checks: Sequence[str], most: int) -> str:

@@ -53,7 +53,7 @@ class Faithfulness:
     checks: tuple[Check, ...] = ()  # metrics with their floors; with F1, also for the signs of the truth
     by: Mapping[str, str] = field(default_factory=dict)  # methods that are judged by another metric: labels of both
     rule: Rule = "interval"  # what decides: the interval, or only the value (point, as in the paper)
-    strict: bool = False  # the run also fails where a required method is undecided
+    strict: bool = False  # the run also fails where a required method is undecided or not testable
 
 
 @dataclass(frozen=True)

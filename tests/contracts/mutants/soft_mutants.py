@@ -5,6 +5,7 @@ from __future__ import annotations
 from contracts.mutants.mutant import Mutant, each
 
 SOFT = "assay.kit.soft_precision"
+GRIDS = "assay.kit.map_grids"
 SMOOTH = "assay.kit.blur"
 SIGNED = "assay.metrics.signed_truth"
 SOFTS = ("precision", "recall", "f1")
@@ -185,4 +186,61 @@ MUTANTS = [
         "(share_true + share_claimed) / 2",
     ),
     Mutant("f1", "half of it", SOFT, "f1", "2 * share_true", "share_true"),
+    Mutant(
+        "f1",
+        "ceiling is the truth's own score",
+        SIGNED,
+        "f1_ceiling",
+        "best_f1(true, torch.ones_like(true))",
+        "f1(true, true)",
+    ),
+    Mutant("f1", "ceiling of the map", SIGNED, "F1.__call__", "f1_ceiling(trial, true)", "f1_ceiling(trial, claimed)"),
+    Mutant("f1", "grid ignored", SIGNED, "f1_ceiling", "trial.grid is None", "True"),
+    Mutant(
+        "f1", "grid of an inner method believed", SIGNED, "f1_ceiling", "lies_on(trial.grid, trial.map)", "finest > -1"
+    ),
+    Mutant(
+        "f1",
+        "signed numbers at nodes",
+        GRIDS,
+        "lies_on",
+        "torch.maximum(error, -numbers.flatten(1).amin(dim=1))",
+        "error",
+    ),
+    Mutant(
+        "f1",
+        "ceiling of the first cells for all",
+        GRIDS,
+        "_labels",
+        "grid.cells.to(maps.device)",
+        "grid.cells[:1].to(maps.device)",
+    ),
+    Mutant(
+        "f1",
+        "cells by their truth, not by its share",
+        GRIDS,
+        "best_f1",
+        "true / size.clamp(min=1e-300)",
+        "true",
+    ),
+    Mutant(
+        "f1",
+        "every cell is one pixel",
+        GRIDS,
+        "best_f1",
+        "2 * hits / (claimed + total).clamp(min=1e-300)",
+        "2 * hits / (torch.ones_like(size).cumsum(dim=1) + total)",
+    ),
+    Mutant(
+        "f1",
+        "numbers at nodes up to 1 only",
+        GRIDS,
+        "best_f1_on",
+        "true.new_tensor(_best_of_nodes(grid, true))",
+        "best_f1((grid.down.T @ true @ grid.across).flatten(1), "
+        "torch.outer(grid.down.sum(0), grid.across.sum(0)).flatten().expand(len(true), -1))",
+    ),
+    Mutant(
+        "f1", "largest at the ends only", GRIDS, "_peaks", "[[True], bent, [True]]", "[[True], bent & False, [True]]"
+    ),
 ]

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from assay.core.evidence import Evidence
+from assay.core.map_grid import Cells, Nodes
 from assay.core.setting import Truth
 from assay.core.trial import Trial
 from oracles.metrics import literal
@@ -28,6 +29,12 @@ def check_recall(make: Make) -> None:
 
 def check_f1(make: Make) -> None:
     _check_soft(make, "f1")
+    for sign in ("overall", "positive", "negative"):
+        for sigma in (0.0, 0.8):
+            metric = make(sign=sign, smooth=sigma)
+            _check_ceilings(metric, sign, sigma)
+            _check_ceilings_of_cells(metric, sign, sigma)
+            _check_ceilings_of_nodes(metric, sign, sigma)
 
 
 def check_modulo_insertion(make: Make) -> None:
@@ -91,6 +98,64 @@ def _check_soft_rows(
         expected = literal.soft(a, g, sign, sigma, limit)
         assert bool(found["defined"][row]) == (expected is not None), (sign, sigma, row)
         np.testing.assert_allclose(found["value"][row], expected[name] if expected else 0, rtol=1e-9, atol=1e-15)
+
+
+def small_truths(*shape: int) -> Tensor:
+    """Truths (4, *shape): in {-1, 0, 1}, graded, with one effect, none."""
+    effect = numbers(12, 4, *shape)
+    effect[0] = effect[0].mul(1.5).round().clamp(-1, 1)
+    effect[2:] = 0
+    effect[2, 1, 1] = 2
+    return effect
+
+
+def _check_ceilings(metric: Callable[[Trial], Evidence], sign: str, sigma: float) -> None:
+    """Without a grid: the best of all maps of zeros and ones. No map in between is better."""
+    effect = small_truths(3, 3)
+    found = metric(Trial(truth_scene(effect), numbers(13, 4, 3, 3)))["ceiling"]
+    for row, g in enumerate(effect.numpy()):
+        true = literal.soft_truth(g, sign, sigma)
+        np.testing.assert_allclose(found[row], literal.best_f1(true, np.eye(9)) if true else 0, rtol=1e-9)
+    between = numbers(14, 200, 4, 3, 3).abs() ** 3
+    for maps in between if sign != "negative" else -between:
+        assert (metric(Trial(truth_scene(effect), maps))["value"] <= found + 1e-9).all()
+
+
+def _check_ceilings_of_cells(metric: Callable[[Trial], Evidence], sign: str, sigma: float) -> None:
+    """Cells of each sample's own, numbers of either sign; the last map is no such map: all maps count."""
+    effect = small_truths(3, 3)[[0, 1, 0, 1]]
+    cells = torch.tensor([[0, 0, 1, 0, 0, 1, 2, 2, 2], [2, 1, 0, 2, 1, 0, 2, 1, 0]]).repeat(2, 1)
+    maps = numbers(15, 4, 3).gather(1, cells)
+    maps[3, 0] += 1
+    trial = Trial(truth_scene(effect), maps.view(4, 3, 3), grid=Cells(cells.view(4, 3, 3)))
+    found = metric(trial)["ceiling"]
+    for row, g in enumerate(effect.numpy()):
+        members = np.eye(9) if row == 3 else np.eye(3)[cells[row]]
+        true = literal.soft_truth(g, sign, sigma)
+        np.testing.assert_allclose(found[row], literal.best_f1(true, members) if true else 0, rtol=1e-9)
+    shared = replace(trial, grid=Cells(cells[:1].view(1, 3, 3)), attribution=maps[[0] * 4].view(4, 3, 3))
+    np.testing.assert_allclose(metric(shared)["ceiling"][::2], found[::2], rtol=1e-9)
+
+
+def _check_ceilings_of_nodes(metric: Callable[[Trial], Evidence], sign: str, sigma: float) -> None:
+    """Enlarged maps of 3 x 1 numbers, by a fine lattice of numbers. The number in the middle lies between two pixels,
+    and so may be above 1. Signed numbers, and one pixel changed, make maps that are not of this kind."""
+    down, across = literal.enlarged(3, 4), literal.enlarged(1, 2)
+    effect = small_truths(4, 2)[[0, 1, 2, 1, 1]]
+    maps = torch.tensor(down) @ numbers(16, 5, 3, 1).abs() @ torch.tensor(across).T
+    maps[3] -= 1
+    maps[4, 1, 1] += 1
+    grid = Nodes(torch.tensor(down), torch.tensor(across))
+    found = metric(Trial(truth_scene(effect), maps, grid=grid))["ceiling"]
+    for row, g in enumerate(effect.numpy()):
+        true = literal.soft_truth(g, sign, sigma)
+        if true is None:
+            assert found[row] == 0
+        elif row < 3:
+            tried = literal.best_f1(true, np.kron(down, across), levels=41)
+            assert tried - 1e-9 <= found[row] <= tried + 0.005, (sign, sigma, row)
+        else:
+            np.testing.assert_allclose(found[row], literal.best_f1(true, np.eye(8)), rtol=1e-9)
 
 
 def check_sign_agreement(make: Make) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
@@ -43,22 +44,51 @@ def without_rounding(values: np.ndarray, resolution: np.ndarray | None) -> list[
     return [0.0 if abs(value) <= limit else value for value, limit in pairs]
 
 
-def soft(
-    attribution: np.ndarray, truth: np.ndarray, sign: str, sigma: float = 0.0, resolution: np.ndarray | None = None
-) -> dict[str, float] | None:
-    """Precision, recall and F1 of one map; None where the truth has nothing of this sign."""
-    a = of_sign(normalise(without_rounding(attribution, resolution)), sign)
+def soft_truth(truth: np.ndarray, sign: str, sigma: float) -> list[float] | None:
+    """The truth from 0 to 1; None where it has nothing of this sign."""
     g = of_sign(normalise(truth.ravel().tolist()), sign)
     if max(g) == 0:
         return None
     if sigma > 0:
         blurred = gaussian_filter(np.array(g).reshape(truth.shape), sigma, mode="constant", truncate=4.0).ravel()
         g = (blurred / blurred.max()).tolist()
+    return g
+
+
+def soft(
+    attribution: np.ndarray, truth: np.ndarray, sign: str, sigma: float = 0.0, resolution: np.ndarray | None = None
+) -> dict[str, float] | None:
+    """Precision, recall and F1 of one map; None where the truth has nothing of this sign."""
+    a = of_sign(normalise(without_rounding(attribution, resolution)), sign)
+    g = soft_truth(truth, sign, sigma)
+    if g is None:
+        return None
     common, claimed, true = sum(u * v for u, v in zip(a, g, strict=True)), sum(a), sum(g)
     precision = common / claimed if claimed > 0 else 0.0
     recall = common / true
     f1 = 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0.0
     return {"precision": precision, "recall": recall, "f1": f1}
+
+
+def best_f1(true: Sequence[float], pixels: np.ndarray, levels: int = 2) -> float:
+    """The best F1 of the maps ``pixels @ c``, found by trying all c from 0 to 1 in so many levels.
+
+    A map is divided by its largest value, as the metric does.
+    """
+    c = np.array(list(product(np.linspace(0, 1, levels), repeat=pixels.shape[1]))[1:])  # the first is 0 everywhere
+    maps = c @ pixels.T
+    maps /= maps.max(axis=1, keepdims=True)
+    return float((2 * maps @ np.array(true) / (maps.sum(axis=1) + sum(true))).max())
+
+
+def enlarged(nodes: int, size: int) -> np.ndarray:
+    """Weights (size, nodes) of a line that is enlarged: linear between nodes, constant beyond the outermost."""
+    weights = np.zeros((size, nodes))
+    for pixel in range(size):
+        position = min(max((pixel + 0.5) * nodes / size - 0.5, 0), nodes - 1)
+        for node in range(nodes):
+            weights[pixel, node] = max(0, 1 - abs(position - node))
+    return weights
 
 
 def order(values: Sequence[float], absolute: bool) -> list[int]:

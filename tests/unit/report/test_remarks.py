@@ -32,5 +32,10 @@ def test_a_note_stands_once_with_the_samples_it_is_about():
     assert remarks.notes == ("layer 5", "slow (2 of 16 samples)")
 
 
+def test_what_maps_are_made_of_is_named_once():
+    assert method_remarks([trial(grid="segments"), trial(grid="segments")]).grid == "segments"
+    assert method_remarks([trial(grid="3x3 grid"), trial()]).grid == "3x3 grid"
+
+
 def test_shares_are_short():
     assert [percent(value) for value in (1.08, 0.034, 0.0002, 0.0)] == ["108 %", "3.4 %", "<0.1 %", "0 %"]

@@ -1,4 +1,4 @@
-"""A method is refuted, undecided, or not refuted; it is never called faithful."""
+"""A method is refuted, undecided, not testable or not refuted; it is never called faithful."""
 
 import pytest
 from hypothesis import given, settings
@@ -117,3 +117,57 @@ def test_in_brief_the_worst_check_of_an_environment_stands_for_the_others():
     verdict = Verdict("m", 0.5, measured)
     assert verdict.brief() == "refuted by A (signs 0.100 and 1 more); B (F1 0.400)"
     assert "F1 0.200" in str(verdict)
+
+
+def limited(environment, value, ceiling, check=F1, grid="3x3 grid", **fields):
+    return Measured(check, Score(value, environment=environment, ceiling=ceiling, **fields), grid=grid)
+
+
+@pytest.mark.parametrize(
+    ("value", "ceiling", "outcome"),
+    [
+        (0.2, 0.362, "not testable"),
+        (0.2, 0.5, "refuted"),  # the best map just passes
+        (0.2, 0.5 - 1e-15, "refuted"),  # a ceiling that misses the floor by rounding only is not below it
+        (0.2, None, "refuted"),  # no ceiling is known
+        (0.5, 0.5, "not refuted"),
+        (0.6, 0.4, "not refuted"),  # a map with the truth's ties may exceed Spearman's ceiling
+    ],
+)
+def test_a_floor_above_the_ceiling_refutes_nobody(value, ceiling, outcome):
+    assert Verdict("m", 0.5, (limited("A", value, ceiling),)).outcome == outcome
+
+
+def test_an_interval_that_contains_a_floor_above_the_ceiling_is_not_testable():
+    open_ = limited("A", 0.45, 0.48, low=0.4, high=0.52, basis="seeds")
+    assert Verdict("m", 0.5, (open_,)).outcome == "not testable"
+
+
+def test_what_is_not_testable_is_said_with_the_best_score_of_its_grid():
+    verdict = Verdict("m", 0.5, (limited("A", 0.2, 0.3624),))
+    assert str(verdict) == "not testable at this size: A (F1: the best map of its 3x3 grid scores 0.362)"
+    without_grid = Verdict("m", 0.5, (limited("A", 0.2, 0.3624, grid=""),))
+    assert str(without_grid) == "not testable: A (F1: the best map scores 0.362)"
+
+
+def test_checks_that_can_be_tested_decide_and_the_others_are_named():
+    signs = Check("signs", 0.75, "agreement")
+    blocked, passed = limited("A", 0.2, 0.4), measured_in("B", 0.9)
+    named = "not testable at this size: A (F1: the best map of its 3x3 grid scores 0.400)"
+    assert str(Verdict("m", 0.5, (blocked, passed))) == f"not refuted; {named}"
+    assert str(Verdict("m", 0.5, (blocked, measured_in("B", 0.3)))) == f"refuted by B (F1 0.300); {named}"
+    assert Verdict("m", 0.5, (blocked, measured_in("A", 0.1, signs))).outcome == "refuted"
+    # An environment is passed only if all of its checks are.
+    assert Verdict("m", 0.5, (blocked, measured_in("A", 0.9, signs))).outcome == "not testable"
+
+
+def test_a_required_method_that_is_not_testable_fails_a_strict_test_only():
+    verdict = Verdict("m", 0.5, (limited("A", 0.2, 0.4),))
+    assert not verdict.fails(strict=False)
+    assert verdict.fails(strict=True)
+
+
+def test_the_lowest_ceiling_of_its_checks_is_that_of_a_verdict():
+    measured = (limited("A", 0.6, 0.9), limited("B", 0.6, 0.7), measured_in("B", 0.8))
+    assert Verdict("m", 0.5, measured).ceiling == 0.7
+    assert Verdict("m", 0.5, measured[2:]).ceiling is None

@@ -13,6 +13,7 @@ from assay.catalogue.registry import resolve
 from assay.core.errors import BadAttribution, NotApplicable
 from assay.core.features import Features
 from assay.core.machine import Machine
+from assay.core.map_grid import MapGrid
 from assay.core.protocols import Fitted, Method, Preparing, Probing, Promising
 from assay.core.query import Query, Remarks
 from assay.core.question import QUESTION, Question
@@ -21,6 +22,7 @@ from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
 from assay.core.spec import Value
 from assay.core.trial import Scene, Trial, baseline_for, check_attribution, per_feature, targets_for
+from assay.kit.map_grids import lies_on
 
 _NOTE = 200  # characters that are kept of a note
 ZERO = "0 everywhere"  # the note about attributions that say nothing, whatever their scores
@@ -41,6 +43,7 @@ class Answer:
     attribution: Tensor
     notes: Mapping[str, int]  # a short text, and the number of samples it is about
     resolution: Tensor | None  # (B, *features): eps times the summed magnitudes, where the method states it
+    grid: MapGrid | None  # what the map is made of, where the method states it
     promised: Tensor | None = None  # (B,) the sum that the attribution should have, where the method promises one
     remedy: str = ""  # what to change where the gap is large, for methods that integrate or sample
     positive_only: bool = False  # the method returns no negative value by design
@@ -56,12 +59,15 @@ class Answer:
         if self.promised is not None and self.gap is not None:
             sums = {"promised": float(self.promised.abs().sum()), "gap": float(self.gap.abs().sum())}
             facts["completeness"] = {**sums, "remedy": self.remedy}
+        if self.grid is not None:
+            facts["grid"] = printable(self.grid.name, _NOTE)
         return {**facts, "positive_only": True} if self.positive_only else facts
 
     def tensors(self) -> dict[str, Tensor]:
         """The tensors to be stored."""
         tensors = {"attribution": self.attribution, "resolution": self.resolution, "promised": self.promised}
-        return {name: tensor for name, tensor in {**tensors, "gap": self.gap}.items() if tensor is not None}
+        known = {name: tensor for name, tensor in {**tensors, "gap": self.gap}.items() if tensor is not None}
+        return known if self.grid is None else {**known, **self.grid.tensors()}
 
 
 def attribute(method: Method, query: Query) -> Tensor:
@@ -77,7 +83,10 @@ def answer(method: Method, query: Query) -> Answer:
     notes = {printable(text, _NOTE): min(count, len(query.x)) for text, count in remarks.notes.items()}
     if zeros := int((attribution == 0).flatten(1).all(dim=1).sum()):
         notes[ZERO] = zeros
-    return Answer(attribution, notes, _resolution(remarks, attribution, query.setting.features))
+    features = query.setting.features
+    return Answer(
+        attribution, notes, _resolution(remarks, attribution, features), _grid(remarks, attribution, features)
+    )
 
 
 def _copy_for_method(query: Query) -> Query:
@@ -94,6 +103,12 @@ def _resolution(remarks: Remarks, attribution: Tensor, features: Features) -> Te
     if stated_resolution is None or stated_resolution.shape != attribution.shape:
         return None
     return per_feature(stated_resolution.detach(), features)
+
+
+def _grid(remarks: Remarks, attribution: Tensor, features: Features) -> MapGrid | None:
+    """A grid that no map lies on is ignored: it comes from an inner method."""
+    grid = remarks.grid
+    return grid if grid is not None and bool(lies_on(grid, per_feature(attribution, features)).any()) else None
 
 
 def answer_with_promise(method: Method, query: Query) -> Answer:

@@ -46,6 +46,7 @@ class EvidenceArtifact:
         return Group(self.kind, self.metric, (self.trial.place.environment, *asked_again), len(self.trial.block))
 
     def compute(self, desk: Desk) -> Computed:
+        from assay.core.map_grid import read_grid
         from assay.core.trial import Trial
         from assay.engine.artifacts.answer import make_explainer
 
@@ -58,7 +59,8 @@ class EvidenceArtifact:
         if "again" in self.metric.steps:
             query = self.trial.query(desk, scene.setting, scene.samples)
             explain = make_explainer(desk.component(self.trial.method), query)
-        trial = Trial(scene, answer["attribution"], probe, prepared, explain, answer.get("resolution"))
+        remarks = answer.get("resolution"), read_grid(answer)
+        trial = Trial(scene, answer["attribution"], probe, prepared, explain, *remarks)
         evidence = checked_evidence(desk.component(self.metric)(trial), len(samples))
         return Computed(evidence.to_arrays(), {"metric": str(self.metric), "trial": self.trial.key})
 

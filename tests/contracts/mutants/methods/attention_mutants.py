@@ -35,8 +35,8 @@ MUTANTS = [
         "patches turned",
         READ,
         "on_features",
-        "values.unflatten(1, (shape[0] // side, shape[1] // side))",
-        "values.unflatten(1, (shape[1] // side, shape[0] // side)).mT",
+        "patches.repeat_interleave(side, dim=0)",
+        "patches.view(width, height).mT.repeat_interleave(side, dim=0)",
     ),
     *each(
         BY_GRADIENTS,

@@ -7,6 +7,7 @@ import torch
 
 from assay.core.errors import BadAttribution, NotApplicable
 from assay.core.machine import Machine
+from assay.core.map_grid import Cells, read_grid
 from assay.core.question import Question
 from assay.core.rng import Stream
 from assay.core.setting import Samples
@@ -136,6 +137,30 @@ def test_a_resolution_of_another_map_is_not_kept():
         return own.x
 
     assert answer(within, query()).resolution is None
+
+
+def test_the_grid_of_the_maps_is_kept_with_its_name():
+    def in_halves(own):
+        own.remarks.grid = Cells(torch.arange(own.x.shape[1])[None] % 2, "halves")
+        return torch.tensor([[1.0, -2.0]]).repeat(len(own.x), own.x.shape[1] // 2)
+
+    found = answer(in_halves, query())
+    assert found.facts() == {"grid": "halves"}
+    assert torch.equal(read_grid(found.tensors()).cells, found.grid.cells)
+    assert answer(lambda own: own.x, query()).tensors().keys() == {"attribution"}
+
+
+@pytest.mark.parametrize("cells", [torch.arange(6)[None] % 2, torch.zeros(2, 6).long(), torch.zeros(1, 5).long()])
+def test_a_grid_that_the_maps_do_not_lie_on_is_not_kept(cells):
+    """It is an inner method's: of other maps, of some of the samples, of other features."""
+
+    def within(own):
+        own.remarks.grid = Cells(cells, "inner")
+        return torch.arange(6.0).repeat(len(own.x), 1)
+
+    found = answer(within, query())
+    assert found.grid is None
+    assert found.facts() == {}
 
 
 def test_a_method_may_write_its_next_answer_into_the_same_tensor():
