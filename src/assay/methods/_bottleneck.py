@@ -136,8 +136,11 @@ def statistics(query: Query, layer: nn.Module, rows: int, min_deviation: float, 
     return {"mean": mean, "deviation": deviation, "active": (nonzero / rows_seen > active).double()}
 
 
-def objective(query: Query, kind: str) -> Loss:
-    """The loss of a prediction: cross entropy of the target, or squared distance from the explained number at x."""
+def objective(query: Query, kind: str) -> Callable[[Tensor, int], Tensor]:
+    """The loss of a prediction: cross entropy of the target, or squared distance from the explained number at x.
+
+    It takes the rows of a model call with N * K answers, K for each sample, and K; its values are (N, K).
+    """
     clean = query.outputs(query.x)
     if kind == "auto":
         single = clean.shape[1] == 1 or query.question.readout == "value"
@@ -147,10 +150,9 @@ def objective(query: Query, kind: str) -> Loss:
     target = query.target.unsqueeze(1)
     expected = clean.gather(1, target)
 
-    def loss(points: Tensor) -> Tensor:
-        rows, index = points.flatten(0, 1), target.repeat_interleave(points.shape[1], dim=0)
+    def loss(rows: Tensor, copies: int) -> Tensor:
         outputs = query.module(rows) if kind == "squared_error" else -_log_probabilities(query, rows)
-        values: Tensor = outputs.gather(1, index).view(points.shape[:2])
+        values: Tensor = outputs.gather(1, target.repeat_interleave(copies, dim=0)).view(-1, copies)
         return (values - expected) ** 2 if kind == "squared_error" else values
 
     return loss
@@ -181,6 +183,21 @@ def activations_and_run(query: Query, layer: nn.Module) -> tuple[Tensor, int]:
     runs: list[None] = []
     with forward_hooks([layer], lambda *_: runs.append(None)):
         return activations(query, layer), len(runs)
+
+
+def answers_follow_from(layer: nn.Module, run: int, query: Query, maps: Tensor) -> bool:
+    """Whether a layer's output decides the model's answers, as it does unless a connection bypasses the layer. Then one
+    row is enough to run the model where that output is replaced, and nothing before the layer is computed for others."""
+    twice = maps.repeat_interleave(2, dim=0)
+    model, x = query.setting.model, query.x
+    try:
+        with torch.no_grad():
+            with replaced_output(layer, run, by=twice):
+                answers = model(x.repeat_interleave(2, dim=0))
+            with replaced_output(layer, run, by=twice):
+                return torch.equal(model(x[:1]), answers)
+    except RuntimeError:  # a bypass brings another number of rows
+        return False
 
 
 @contextmanager

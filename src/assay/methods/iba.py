@@ -15,6 +15,7 @@ from assay.methods._bottleneck import (
     Bottleneck,
     Descent,
     activations_and_run,
+    answers_follow_from,
     bottleneck_layer,
     objective,
     replaced_output,
@@ -82,10 +83,13 @@ class Iba:
         (maps, run), prediction_loss = activations_and_run(query, layer), objective(query, self.objective)
         mean, deviation, active = (query.fitted[name].to(maps) for name in ("mean", "deviation", "active"))
         bottleneck = Bottleneck(maps, mean, deviation, self.sigma, active, prior=maps.new_zeros(()))
+        one_row = answers_follow_from(layer, run, query, maps)
 
         def loss(mixed: Tensor) -> Tensor:
+            copies = mixed.shape[1]
+            rows = query.x[:1] if one_row else query.x.repeat_interleave(copies, dim=0)
             with replaced_output(layer, run, by=mixed.flatten(0, 1)):
-                return prediction_loss(query.x.unsqueeze(1).expand(-1, mixed.shape[1], *query.x.shape[1:]))
+                return prediction_loss(rows, copies)
 
         descent = Descent(self.beta, self.steps - 1, self.lr, self.copies, self.alpha)
         return bottleneck.capacity(descent(query, bottleneck, loss, "noise")).clamp(min=0)  # rounding errors at 0

@@ -121,7 +121,12 @@ class InputIba:
         mean, deviation, active = (x.new_tensor(number) for number in (self.mean, self.std, 1.0))
         bottleneck = Bottleneck(x, mean, deviation, self.sigma, active, prior)
         descent = Descent(self.beta, self.steps, self.lr, self.copies, self.alpha)
-        alpha = descent(query, bottleneck, objective(query, self.objective), "input")
+        prediction_loss = objective(query, self.objective)
+
+        def loss(mixed: Tensor) -> Tensor:
+            return prediction_loss(mixed.flatten(0, 1), mixed.shape[1])
+
+        alpha = descent(query, bottleneck, loss, "input")
         return alpha.sigmoid().mean(dim=1).to(x.dtype)
 
     def prior(self, query: Query, layer: nn.Module, capacity: Tensor) -> Tensor:

@@ -141,6 +141,33 @@ def test_statistics_are_the_same_in_small_blocks():
         assert_close(blocks[name], values, rtol=1e-9, atol=1e-12)
 
 
+class Bypassed(nn.Module):
+    """Adds to a layer's output what was there before it."""
+
+    def __init__(self, counts_rows=False):
+        super().__init__()
+        net = randomised(cnn())
+        self.first, self.layer, self.head = net.body[:2], nn.Conv2d(4, 4, 3, padding=1), nn.Linear(4, 3)
+        self.counts_rows = counts_rows
+
+    def forward(self, x):
+        rows, before = len(x), self.first(x)
+        added = (self.layer(before) + before).relu().mean(dim=(2, 3))
+        return self.head(added.view(rows, -1) if self.counts_rows else added)
+
+
+@pytest.mark.parametrize("counts_rows", [False, True])
+@pytest.mark.parametrize("samples", [1, 3])
+@seeded()
+def test_what_bypasses_the_layer_is_the_sample_s_own(samples, counts_rows, monkeypatch):
+    net = randomised(Bypassed(counts_rows)).double().eval()
+    method = Iba("layer", beta=3.0, steps=4, copies=3)
+    query = fitted(method, ask(net, data(samples, 2, 8, 8).double()))
+    found = method(query)
+    monkeypatch.setattr("assay.methods.iba.answers_follow_from", lambda *_: False)  # every copy has its own row
+    assert_close(found, method(query), rtol=1e-12, atol=1e-15)
+
+
 class Shared(nn.Module):
     """One ReLU that runs twice."""
 
