@@ -186,8 +186,10 @@ def activations_and_run(query: Query, layer: nn.Module) -> tuple[Tensor, int]:
 
 
 def answers_follow_from(layer: nn.Module, run: int, query: Query, maps: Tensor) -> bool:
-    """Whether a layer's output decides the model's answers, as it does unless a connection bypasses the layer. Then one
-    row is enough to run the model where that output is replaced, and nothing before the layer is computed for others."""
+    """Whether a layer's output decides the model's answers, as it does unless a connection bypasses the layer.
+
+    Then one row is enough to run the model where that output is replaced, however many rows it is replaced by.
+    """
     twice = maps.repeat_interleave(2, dim=0)
     model, x = query.setting.model, query.x
     try:
