@@ -43,19 +43,20 @@ def source_digest(path: Path) -> str:
 
 def source_stamp(path: Path) -> Stamp:
     """Changes when ``source_digest`` may have changed, and is quicker to compute."""
-    return tuple(_file_stamp(file) for file in source_files(path))
+    stamps = {path: _file_stamp(path)}
+    waiting, search_path = [path], (os.getcwd(), *sys.path)
+    while waiting:
+        for file in _imported(*stamps[waiting.pop()], *search_path):
+            if file not in stamps:
+                stamps[file] = _file_stamp(file)
+                waiting.append(file)
+    own_stamp = stamps.pop(path)
+    return own_stamp, *sorted(stamps.values())
 
 
 def source_files(path: Path) -> list[Path]:
     """The file and, after it, the files that it depends on."""
-    files: set[Path] = set()
-    waiting = [path]
-    while waiting:
-        for file in _imported(*_file_stamp(waiting.pop()), os.getcwd(), *sys.path):
-            if file not in files:
-                files.add(file)
-                waiting.append(file)
-    return [path, *sorted(files - {path})]
+    return [file for file, _, _ in source_stamp(path)]
 
 
 def _file_stamp(path: Path) -> tuple[Path, int, int]:

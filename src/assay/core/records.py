@@ -18,9 +18,12 @@ Status = Literal["ok", "skipped", "failed"]
 Kind = Literal["model", "fit", "samples", "probe", "prepared", "trial", "evidence", "score", "run"]
 
 
+_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+
+
 def canonical(value: object) -> str:
     """The canonical JSON text of a value: sorted keys, no spaces, no NaN."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return _json.encode(value)
 
 
 def digest(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -168,8 +169,11 @@ class Setting:
 
 def model_copy(model: M) -> M:
     """A copy that shares nothing; works for models that keep activations, too, which ``deepcopy`` alone refuses."""
+    copies: dict[int, Any] = {id(tensor): tensor.detach().clone() for tensor in _computed_tensors(model)}
+    for module in model.modules():  # each has ten empty dicts of hooks, which are a third of the time of ``deepcopy``
+        copies |= {id(part): OrderedDict() for part in vars(module).values() if type(part) is OrderedDict and not part}
     with torch.no_grad():  # else a scripted module's parameters would become results of calculations
-        copy = deepcopy(model, {id(tensor): tensor.detach().clone() for tensor in _computed_tensors(model)})
+        copy = deepcopy(model, copies)
     same_footprint(model, copy)
     return copy
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
@@ -121,7 +121,7 @@ class Desk:
         """With what a record is made. The first of its group in a process includes warm-up: imports, the model."""
         first = group not in self._groups
         self._groups.add(group)
-        return {"group": group, "first": first, **asdict(self.machine)}
+        return {"group": group, "first": first, **vars(self.machine)}
 
     def _stream_name(self, component: Component) -> str:
         instance = self.component(component)
@@ -145,8 +145,9 @@ def _within_memory(artifact: Artifact, desk: Desk) -> Computed:
     halvings = (0,) if artifact.kind == "model" else HALVINGS
     for halved in halvings:
         memory = 1 if halved == ROW_BY_ROW else desk.machine.memory >> halved
+        smaller = replace(desk, machine=replace(desk.machine, memory=memory)) if halved else desk
         try:
-            computed = artifact.compute(replace(desk, machine=replace(desk.machine, memory=memory)))
+            computed = artifact.compute(smaller)
             return replace(computed, data={**computed.data, "memory_halved": halved}) if halved else computed
         except Exception as error:
             if not _out_of_memory(error):
