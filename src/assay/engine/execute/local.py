@@ -53,7 +53,7 @@ class Local:
         # At exit, multiprocessing would wait for its workers without end; a busy one is killed here.
         atexit.register(team.stop)
         try:
-            team.begin(max(1, self.workers), (self.root, self.machine, self.desk))
+            team.begin(min(max(1, self.workers), len(queue)), (self.root, self.machine, self.desk))
             yield from team.records()
         finally:
             atexit.unregister(team.stop)

@@ -46,9 +46,9 @@ class Queue:
             if not self._missing_counts[position]:
                 self._push(position)
 
-    def __bool__(self) -> bool:
-        """Whether there was anything to compute."""
-        return bool(self.artifacts)
+    def __len__(self) -> int:
+        """How many artifacts there were to compute."""
+        return len(self.artifacts)
 
     def next(self) -> tuple[Artifact, dict[str, Record]] | None:
         """The first artifact whose needs have records, with these records; None where all others still wait."""

@@ -41,8 +41,8 @@ class Pieces:
         self.waiting = list(pieces)
         self.records = {}
 
-    def __bool__(self):
-        return bool(self.waiting)
+    def __len__(self):
+        return len(self.waiting)
 
     def add_record(self, record):
         self.records[record.key] = record

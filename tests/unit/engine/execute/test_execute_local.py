@@ -64,6 +64,13 @@ def test_nothing_to_do_starts_no_worker(pieces, tmp_path):
     assert run(pieces, tmp_path, desk=pieces.broken_bench) == {}
 
 
+def test_no_more_workers_start_than_there_are_pieces(pieces, tmp_path):
+    local = Local(tmp_path, 4, desk=pieces.bench).run(pieces.Pieces(pieces.Piece("a"), pieces.Piece("b", "spin")))
+    next(local)
+    assert len(multiprocessing.active_children()) == 2
+    local.close()
+
+
 @pytest.mark.parametrize(
     ("action", "cause"),
     [("crash", "signal 11, SIGSEGV"), ("leave", "exit code 3")],
