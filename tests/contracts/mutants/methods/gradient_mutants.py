@@ -66,7 +66,13 @@ INTEGRATED = [
         "query.baseline + alpha * delta",
         "query.x + alpha * delta",
     ),
-    own("integrated_gradients", "mean gradient alone", "IntegratedGradients._integral", "delta * total", "total"),
+    own(
+        "integrated_gradients",
+        "mean gradient alone",
+        "IntegratedGradients._integral",
+        "delta * total.view(delta.shape)",
+        "total.view(delta.shape)",
+    ),
     own(
         "integrated_gradients",
         "last part of the line only",
