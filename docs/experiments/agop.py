@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 from assay.report.table import piped
 
@@ -19,7 +20,9 @@ STUDIES = (
     "agop/correlated",
     "agop/roar_adult",
 )
-RIVALS = ("IxG", "IG", "DeepSHAP", "LIME")
+RIVALS = ("IxG", "IG", "DeepSHAP", "LIME")  # LIME as the lime package has it, of the probability
+LIMES = ("LIME", "LIME, logit")
+FORM_METHODS = ("AGOP-IxG", "DeepSHAP", *LIMES)
 TASKS = ("linear", "sparse", "interaction")
 
 
@@ -61,17 +64,17 @@ def _other(pair: Json) -> str:
 
 def _forms() -> Iterator[str]:
     metrics = ("Spearman", "precision at support", "noise mass", "noise mass, by column")
-    three = (f"{metric}: AGOP-IxG / DeepSHAP / LIME" for metric in metrics)
-    yield piped("form", "test accuracy", "rule", *three, "Spearman, AGOP-IxG minus DeepSHAP")
+    names = (f"{metric}: {' / '.join(FORM_METHODS)}" for metric in metrics)
+    yield piped("form", "test accuracy", "rule", *names, "Spearman, AGOP-IxG minus DeepSHAP")
     yield piped("---", "---:", "---:", *("---" for _ in metrics), "---")
     for form, board in boards("agop/sparse_forms").items():
         accuracies = (cell(board, "AGOP-IxG", name)["value"] for name in ("test accuracy", "accuracy of the rule"))
-        values = (*(f"{value:.3f}" for value in accuracies), *(_three(board, metric) for metric in metrics))
+        values = (*(f"{value:.3f}" for value in accuracies), *(_values(board, metric) for metric in metrics))
         yield piped(form, *values, paired(board, "AGOP-IxG", "DeepSHAP", "Spearman"))
 
 
-def _three(board: Json, metric: str) -> str:
-    return " / ".join(f"{cell(board, method, metric)['value']:.3f}" for method in ("AGOP-IxG", "DeepSHAP", "LIME"))
+def _values(board: Json, metric: str) -> str:
+    return " / ".join(f"{cell(board, method, metric)['value']:.3f}" for method in FORM_METHODS)
 
 
 def _claims() -> Iterator[str]:
@@ -85,25 +88,24 @@ def _claims() -> Iterator[str]:
             f"B01 {task}", "confidence: accuracy", f"test {found[0]:.3f} (paper {paper}), training {found[1]:.3f}"
         )
     for task in TASKS:
-        for rival in RIVALS:
+        for rival in (*RIVALS, LIMES[1]):
             difference = paired(twenty[task], "AGOP-IxG", rival, "Spearman")
             yield piped(f"B02 {task}", f"significance: Spearman, AGOP-IxG minus {rival}", difference)
     for task in TASKS:
         for metric in ("noise mass", "noise mass, by column"):
-            lowest = min(RIVALS, key=lambda rival, metric=metric: cell(twenty[task], rival, metric)["value"])
+            lowest = min((*RIVALS, LIMES[1]), key=lambda rival, metric=metric: cell(twenty[task], rival, metric)["value"])
             difference = paired(twenty[task], "AGOP-IxG", lowest, metric)
             yield piped(f"B03 {task}", f"significance: {metric}, AGOP-IxG minus {lowest}, the lowest rival", difference)
-    for task, rival in zip(TASKS, ("LIME", "DeepSHAP", "DeepSHAP"), strict=True):
-        for metric in ("top-k", "precision at support"):
+    for task, rivals in zip(TASKS, (LIMES, ("DeepSHAP",), ("DeepSHAP",)), strict=True):
+        for metric, rival in product(("top-k", "precision at support"), rivals):
             difference = paired(twenty[task], "AGOP-IxG", rival, metric)
             yield piped(f"B04 {task}", f"significance: {metric}, AGOP-IxG minus {rival}", difference)
-    for task in TASKS[1:]:
-        lime, linear = (cell(board, "LIME", "Spearman")["value"] for board in (twenty[task], twenty["linear"]))
+    for task, name in product(TASKS[1:], LIMES):
+        lime, linear = (cell(board, name, "Spearman")["value"] for board in (twenty[task], twenty["linear"]))
         others = [cell(twenty[task], method, "Spearman")["value"] for method in ("AGOP-IxG", *RIVALS[:3])]
         place = 1 + sum(other > lime for other in others)
-        yield piped(
-            f"B05 {task}", "significance: Spearman of LIME", f"{lime:.3f}, place {place} of 5; linear {linear:.3f}"
-        )
+        number = f"{lime:.3f}, place {place} of 5; linear {linear:.3f}"
+        yield piped(f"B05 {task}", f"significance: Spearman of {name}", number)
     for task in TASKS:
         for name in ("confidence", "confidence, wrong"):
             yield piped(f"B08 {task}", f"confidence: {name}", f"{cell(confidence[task], 'IxG', name)['value']:.3f}")
