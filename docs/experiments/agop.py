@@ -7,7 +7,7 @@ from itertools import product
 
 from assay.report.table import piped
 
-from experiments.reading import boards, boards_of, cell, paired
+from experiments.reading import boards, boards_of, cell, compared, paired, readouts
 from pages import Json, Table, head, kept
 
 STUDIES = (
@@ -20,6 +20,9 @@ STUDIES = (
     "agop/correlated",
     "agop/roar_adult",
 )
+AGOP_FORMS = ("AGOP-IxG", "AGOP-IxG by differences", "AGOP-IxG by differences, any zeros")
+MODEL_METRICS = ("Spearman", "precision at support", "noise mass")
+ABLATED = ("Spearman", "precision at support", "noise mass, by column")
 RIVALS = ("IxG", "IG", "DeepSHAP", "LIME")  # LIME as the lime package has it, of the probability
 LIMES = ("LIME", "LIME, logit")
 FORM_METHODS = ("AGOP-IxG", "DeepSHAP", *LIMES)
@@ -42,6 +45,7 @@ def _accuracy() -> Iterator[str]:
         yield piped(task, *ours, f"{values['training accuracy']:.3f}", f"{values['accuracy of the rule']:.3f}")
 
 
+ROAR = ("ROAR, accuracy", "ROAR, balanced accuracy", "ROAR, AUROC", "accuracy", "accuracy of the majority class")
 PART_1 = ("Spearman", "top-k", "precision at support", "noise mass", "noise mass, by column")
 
 
@@ -79,13 +83,20 @@ def _values(board: Json, metric: str) -> str:
 
 def _claims() -> Iterator[str]:
     """The number that decides each claim; nothing is decided here."""
+    rows = list(_claim_rows())
+    yield from rows
+    yield ""
+    yield compared([row.split(" | ")[2] for row in rows[2:]])
+
+
+def _claim_rows() -> Iterator[str]:
     yield from head("claim", "study and column", "number")
     synthetic, confidence = boards("agop/synthetic"), boards("agop/confidence")
     twenty = boards("agop/significance")
     for task, paper in zip(TASKS, (0.921, 0.851, 0.840), strict=True):
         found = [cell(confidence[task], "IxG", name)["value"] for name in ("test accuracy", "training accuracy")]
         yield piped(
-            f"B01 {task}", "confidence: accuracy", f"test {found[0]:.3f} (paper {paper}), training {found[1]:.3f}"
+            f"B01 {task}, circular", "confidence: accuracy", f"test {found[0]:.3f} (paper {paper}), training {found[1]:.3f}"
         )
     for task in TASKS:
         for rival in (*RIVALS, LIMES[1]):
@@ -108,7 +119,7 @@ def _claims() -> Iterator[str]:
         yield piped(f"B05 {task}", f"significance: Spearman of {name}", number)
     for task in TASKS:
         for name in ("confidence", "confidence, wrong"):
-            yield piped(f"B08 {task}", f"confidence: {name}", f"{cell(confidence[task], 'IxG', name)['value']:.3f}")
+            yield piped(f"B08 {task}, circular", f"confidence: {name}", f"{cell(confidence[task], 'IxG', name)['value']:.3f}")
     for task in TASKS:
         orders = _orders(twenty[task], "Spearman", ("AGOP-IxG", *RIVALS))
         yield piped(
@@ -123,6 +134,39 @@ def _claims() -> Iterator[str]:
         yield piped(
             f"B14 {task}", "synthetic: completeness gap of IG", f"{synthetic[task]['methods']['IG']['gap']:.2%}"
         )
+
+
+def _roar_differences() -> Iterator[str]:
+    """What is said of methods, paired over four seeds."""
+    board = boards("agop/roar_adult")["Adult"]
+    yield from head("ROAR", *ROAR[:3])
+    for method in ("IxG", "IG", "DeepSHAP", "LIME, 500 rows", "Random orders"):
+        differences = (paired(board, method, "AGOP-IxG", metric) for metric in ROAR[:3])
+        yield piped(f"{method} minus AGOP-IxG", *differences)
+
+
+def _model_differences() -> Iterator[str]:
+    """AGOP-IxG, by differences where there are no gradients, minus every other method, paired over four seeds."""
+    yield from head("model", "method", *MODEL_METRICS)
+    for environment, board in boards("agop/models").items():
+        first = next(name for name in AGOP_FORMS if _scored(board, name))
+        for method in board["methods"]:
+            if method not in (*AGOP_FORMS, "Random") and _scored(board, method):
+                differences = (paired(board, first, method, metric) for metric in MODEL_METRICS)
+                yield piped(environment, f"{first} minus {method}", *differences)
+
+
+def _scored(board: Json, method: str) -> bool:
+    return cell(board, method, "Spearman").get("value") is not None
+
+
+def _ablation_differences() -> Iterator[str]:
+    """Every variant minus AGOP-IxG as it is, paired over four seeds."""
+    yield from head("task", "variant", *ABLATED)
+    for task, board in boards("agop/ablations").items():
+        for variant in ("diagonal", "inverse, damped", "inverse", "IxG"):
+            differences = (paired(board, variant, "AGOP-IxG, 1 %", metric) for metric in ABLATED)
+            yield piped(task, f"{variant} minus AGOP-IxG", *differences)
 
 
 def _serving() -> Iterator[str]:
@@ -141,13 +185,17 @@ def _orders(board: Json, metric: str, methods: Sequence[str]) -> tuple[int, int]
 
 TABLES: Mapping[str, Table] = {
     "accuracy": _accuracy,
-    "synthetic": boards_of("agop/synthetic", PART_1),
+    "agop-readouts": readouts(STUDIES),
+    "synthetic": boards_of("agop/synthetic", (*PART_1, "top-k, ties in order")),
     "claims": _claims,
     "serving": _serving,
     "significance": _significance,
     "forms": _forms,
     "ablations": boards_of("agop/ablations", PART_1),
+    "ablation-differences": _ablation_differences,
     "models": boards_of("agop/models", ("Spearman", "precision at support", "noise mass", "test accuracy")),
+    "model-differences": _model_differences,
     "correlated": boards_of("agop/correlated", ("Spearman", "Spearman, signed", "top 5")),
-    "roar": boards_of("agop/roar_adult", ("ROAR, accuracy", "ROAR, balanced accuracy", "ROAR, AUROC")),
+    "roar": boards_of("agop/roar_adult", ROAR),
+    "roar-differences": _roar_differences,
 }
