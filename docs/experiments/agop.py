@@ -96,7 +96,9 @@ def _claim_rows() -> Iterator[str]:
     for task, paper in zip(TASKS, (0.921, 0.851, 0.840), strict=True):
         found = [cell(confidence[task], "IxG", name)["value"] for name in ("test accuracy", "training accuracy")]
         yield piped(
-            f"B01 {task}, circular", "confidence: accuracy", f"test {found[0]:.3f} (paper {paper}), training {found[1]:.3f}"
+            f"B01 {task}, circular",
+            "confidence: accuracy",
+            f"test {found[0]:.3f} (paper {paper}), training {found[1]:.3f}",
         )
     for task in TASKS:
         for rival in (*RIVALS, LIMES[1]):
@@ -104,7 +106,9 @@ def _claim_rows() -> Iterator[str]:
             yield piped(f"B02 {task}", f"significance: Spearman, AGOP-IxG minus {rival}", difference)
     for task in TASKS:
         for metric in ("noise mass", "noise mass, by column"):
-            lowest = min((*RIVALS, LIMES[1]), key=lambda rival, metric=metric: cell(twenty[task], rival, metric)["value"])
+            lowest = min(
+                (*RIVALS, LIMES[1]), key=lambda rival, metric=metric: cell(twenty[task], rival, metric)["value"]
+            )
             difference = paired(twenty[task], "AGOP-IxG", lowest, metric)
             yield piped(f"B03 {task}", f"significance: {metric}, AGOP-IxG minus {lowest}, the lowest rival", difference)
     for task, rivals in zip(TASKS, (LIMES, ("DeepSHAP",), ("DeepSHAP",)), strict=True):
@@ -119,7 +123,9 @@ def _claim_rows() -> Iterator[str]:
         yield piped(f"B05 {task}", f"significance: Spearman of {name}", number)
     for task in TASKS:
         for name in ("confidence", "confidence, wrong"):
-            yield piped(f"B08 {task}, circular", f"confidence: {name}", f"{cell(confidence[task], 'IxG', name)['value']:.3f}")
+            yield piped(
+                f"B08 {task}, circular", f"confidence: {name}", f"{cell(confidence[task], 'IxG', name)['value']:.3f}"
+            )
     for task in TASKS:
         orders = _orders(twenty[task], "Spearman", ("AGOP-IxG", *RIVALS))
         yield piped(

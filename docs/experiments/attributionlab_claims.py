@@ -51,7 +51,9 @@ def _passes(board: Json, method: str, metric: str, floors: Sequence[float] = (0.
     values = [value for value in per_seed(board, method, metric) if value is not None]
     reached = (f">= {floor} in {sum(value >= floor for value in values)} of {len(values)}" for floor in floors)
     ceiling = cell(board, method, metric).get("ceiling", 1.0)
-    best = f"; not testable at this size: the best map of its resolution has {ceiling:.3f}" if ceiling < floors[0] else ""
+    best = (
+        f"; not testable at this size: the best map of its resolution has {ceiling:.3f}" if ceiling < floors[0] else ""
+    )
     return f"{with_interval(cell(board, method, metric))}, {', '.join(reached)} seeds{best}"
 
 
@@ -97,7 +99,11 @@ def _a05() -> Iterator[Row]:
         signs = (per_seed(board, f"DeepSHAP, {rule}{suffix}", f"F1 {truth}") for truth in ("overall", *SIGNED))
         drawn = list(zip(*signs, strict=True))
         alike = sum(overall >= 0.5 and max(signed) < 0.5 for overall, *signed in drawn)
-        yield f"A05 all three, {hooked}", f"overall passes, both signs fail, {rule}", f"in {alike} of {len(drawn)} seeds"
+        yield (
+            f"A05 all three, {hooked}",
+            f"overall passes, both signs fail, {rule}",
+            f"in {alike} of {len(drawn)} seeds",
+        )
 
 
 def _a06() -> Iterator[Row]:
@@ -128,6 +134,16 @@ def _baseline_pair(claim: str, plain: str, kinds: Sequence[str]) -> Iterator[Row
 def _a07_a08() -> Iterator[Row]:
     yield from _baseline_pair("A07", "IG", (", 50 steps", ", exact"))
     yield from _baseline_pair("A08", "Occlusion", ("",))
+
+
+def _a07_a08_large() -> Iterator[Row]:
+    """At the document's size: IG with 50 steps, and Occlusion."""
+    board = _boards("unseen_224")["non-uniform, unseen"]
+    for (claim, plain), truth in product((("A07", "IG"), ("A08", "Occlusion")), ("overall", "positive")):
+        record, metric = f"{claim} {truth}, side 224", f"F1 {truth}"
+        for method in (plain, f"{plain}*"):
+            yield record, f"{metric}, {method}", _passes(board, method, metric)
+        yield record, f"{metric}, {plain}* minus {plain}", _methods_differ(board, f"{plain}*", plain, metric)
 
 
 def _a09(study: str, widths: Sequence[str]) -> Iterator[Row]:
@@ -299,6 +315,7 @@ CLAIMS: Sequence[tuple[str, str, Callable[[], Iterator[Row]]]] = (
     ("A05", "deepshap", _a05),
     ("A06", "lime", _a06),
     ("A07, A08", "baselines", _a07_a08),
+    ("A07, A08", "unseen_224", _a07_a08_large),
     *(("A09", study, partial(_a09, study, widths)) for study, widths in COARSE),
     *(("A09", study, partial(_a09_large, study)) for study in ("unseen_224", "unseen_224_slow")),
     *(("A10", study, partial(_a10, study)) for study in ("metrics_unseen", "unseen_224")),

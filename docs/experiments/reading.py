@@ -166,8 +166,8 @@ def compared(numbers: Sequence[str]) -> str:
     limits = [found.groups() for number in numbers if (found := DIFFERENCE.search(number))]
     apart = sum(float(low) > 0 or float(high) < 0 for low, high in limits)
     return (
-        f"{len(numbers)} rows; {len(limits)} of them are paired differences with an interval, of which {apart} exclude 0. "
-        f"Each interval is of one difference alone, with no correction for their number: if no difference were real, "
+        f"{len(numbers)} rows; {len(limits)} of them are paired differences with an interval, of which {apart} exclude 0."
+        f" Each interval is of one difference alone, with no correction for their number: if no difference were real, "
         f"about {len(limits) / 20:.0f} would exclude 0 by chance."
     )
 
