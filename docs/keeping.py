@@ -18,7 +18,7 @@ from pages import ROOT, Json, answer, keep
 from verified import rounded, stamp, witness
 
 CELL = ("status", "reason", "value", "low", "high", "deviation", "per_seed", "ceiling", "rank")
-POINT = ("at", "status", "reason", "value", "low", "high")
+POINT = ("at", "status", "reason", "value", "low", "high", "ceiling")
 AGREEMENT = ("environment", "truth", "metric", "value", "low", "high", "per_seed", "of_means", "methods", "left_out")
 BENCH = ("task", "problem", "who", "figure", "ratio", "repeats", "note")
 
@@ -65,7 +65,7 @@ def _commit() -> str:
 def shortened(told: Json, comparisons: bool) -> Json:
     """Six digits; of a sweep its curves, which hold all that its boards do."""
     if told["sweep"]:
-        return {"sweep": _without_keys(rounded(told["sweep"]))}
+        return {"sweep": _without_keys(rounded(told["sweep"]), rounded(_ceilings(told["boards"])))}
     short = {"boards": [_board(board, comparisons) for board in told["boards"]]}
     if told["agreement"]:
         short["agreement"] = [rounded(_picked(row, AGREEMENT)) for row in told["agreement"]]
@@ -104,7 +104,19 @@ def _picked(mapping: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any
     return {name: mapping[name] for name in names if mapping.get(name) not in (None, "")}
 
 
-def _without_keys(sweep: Json) -> Json:
+def _ceilings(boards: Json) -> dict[str, float]:
+    """By key: the best score of any map that the method can return, where the metric knows it."""
+    cells = (cell for board in boards for line in board["methods"] for cell in line["metrics"].values())
+    return {cell["key"]: cell["ceiling"] for cell in cells if cell.get("ceiling") is not None}
+
+
+def _without_keys(sweep: Json, ceilings: Mapping[str, float]) -> Json:
     """Keys change with the code, values need not."""
-    curves = [{**curve, "points": [_picked(point, POINT) for point in curve["points"]]} for curve in sweep["curves"]]
+    curves = [
+        {
+            **curve,
+            "points": [_picked({**point, "ceiling": ceilings.get(point["key"])}, POINT) for point in curve["points"]],
+        }
+        for curve in sweep["curves"]
+    ]
     return {**sweep, "curves": curves}

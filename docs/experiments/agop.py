@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 from assay.report.table import piped
 
-from experiments.reading import boards, boards_of, cell, paired
+from experiments.reading import boards, boards_of, cell, compared, paired, readouts
 from pages import Json, Table, head, kept
 
 STUDIES = (
@@ -19,7 +20,12 @@ STUDIES = (
     "agop/correlated",
     "agop/roar_adult",
 )
-RIVALS = ("IxG", "IG", "DeepSHAP", "LIME")
+AGOP_FORMS = ("AGOP-IxG", "AGOP-IxG by differences", "AGOP-IxG by differences, any zeros")
+MODEL_METRICS = ("Spearman", "precision at support", "noise mass")
+ABLATED = ("Spearman", "precision at support", "noise mass, by column")
+RIVALS = ("IxG", "IG", "DeepSHAP", "LIME")  # LIME as the lime package has it, of the probability
+LIMES = ("LIME", "LIME, logit")
+FORM_METHODS = ("AGOP-IxG", "DeepSHAP", *LIMES)
 TASKS = ("linear", "sparse", "interaction")
 
 
@@ -39,6 +45,7 @@ def _accuracy() -> Iterator[str]:
         yield piped(task, *ours, f"{values['training accuracy']:.3f}", f"{values['accuracy of the rule']:.3f}")
 
 
+ROAR = ("ROAR, accuracy", "ROAR, balanced accuracy", "ROAR, AUROC", "accuracy", "accuracy of the majority class")
 PART_1 = ("Spearman", "top-k", "precision at support", "noise mass", "noise mass, by column")
 
 
@@ -61,52 +68,64 @@ def _other(pair: Json) -> str:
 
 def _forms() -> Iterator[str]:
     metrics = ("Spearman", "precision at support", "noise mass", "noise mass, by column")
-    three = (f"{metric}: AGOP-IxG / DeepSHAP / LIME" for metric in metrics)
-    yield piped("form", "test accuracy", "rule", *three, "Spearman, AGOP-IxG minus DeepSHAP")
+    names = (f"{metric}: {' / '.join(FORM_METHODS)}" for metric in metrics)
+    yield piped("form", "test accuracy", "rule", *names, "Spearman, AGOP-IxG minus DeepSHAP")
     yield piped("---", "---:", "---:", *("---" for _ in metrics), "---")
     for form, board in boards("agop/sparse_forms").items():
         accuracies = (cell(board, "AGOP-IxG", name)["value"] for name in ("test accuracy", "accuracy of the rule"))
-        values = (*(f"{value:.3f}" for value in accuracies), *(_three(board, metric) for metric in metrics))
+        values = (*(f"{value:.3f}" for value in accuracies), *(_values(board, metric) for metric in metrics))
         yield piped(form, *values, paired(board, "AGOP-IxG", "DeepSHAP", "Spearman"))
 
 
-def _three(board: Json, metric: str) -> str:
-    return " / ".join(f"{cell(board, method, metric)['value']:.3f}" for method in ("AGOP-IxG", "DeepSHAP", "LIME"))
+def _values(board: Json, metric: str) -> str:
+    return " / ".join(f"{cell(board, method, metric)['value']:.3f}" for method in FORM_METHODS)
 
 
 def _claims() -> Iterator[str]:
     """The number that decides each claim; nothing is decided here."""
+    rows = list(_claim_rows())
+    yield from rows
+    yield ""
+    yield compared([row.split(" | ")[2] for row in rows[2:]])
+
+
+def _claim_rows() -> Iterator[str]:
     yield from head("claim", "study and column", "number")
     synthetic, confidence = boards("agop/synthetic"), boards("agop/confidence")
     twenty = boards("agop/significance")
     for task, paper in zip(TASKS, (0.921, 0.851, 0.840), strict=True):
         found = [cell(confidence[task], "IxG", name)["value"] for name in ("test accuracy", "training accuracy")]
         yield piped(
-            f"B01 {task}", "confidence: accuracy", f"test {found[0]:.3f} (paper {paper}), training {found[1]:.3f}"
+            f"B01 {task}, circular",
+            "confidence: accuracy",
+            f"test {found[0]:.3f} (paper {paper}), training {found[1]:.3f}",
         )
     for task in TASKS:
-        for rival in RIVALS:
+        for rival in (*RIVALS, LIMES[1]):
             difference = paired(twenty[task], "AGOP-IxG", rival, "Spearman")
             yield piped(f"B02 {task}", f"significance: Spearman, AGOP-IxG minus {rival}", difference)
     for task in TASKS:
         for metric in ("noise mass", "noise mass, by column"):
-            lowest = min(RIVALS, key=lambda rival, metric=metric: cell(twenty[task], rival, metric)["value"])
+            lowest = min(
+                (*RIVALS, LIMES[1]), key=lambda rival, metric=metric: cell(twenty[task], rival, metric)["value"]
+            )
             difference = paired(twenty[task], "AGOP-IxG", lowest, metric)
             yield piped(f"B03 {task}", f"significance: {metric}, AGOP-IxG minus {lowest}, the lowest rival", difference)
-    for task, rival in zip(TASKS, ("LIME", "DeepSHAP", "DeepSHAP"), strict=True):
-        for metric in ("top-k", "precision at support"):
+    for task, rivals in zip(TASKS, (LIMES, ("DeepSHAP",), ("DeepSHAP",)), strict=True):
+        for metric, rival in product(("top-k", "precision at support"), rivals):
             difference = paired(twenty[task], "AGOP-IxG", rival, metric)
             yield piped(f"B04 {task}", f"significance: {metric}, AGOP-IxG minus {rival}", difference)
-    for task in TASKS[1:]:
-        lime, linear = (cell(board, "LIME", "Spearman")["value"] for board in (twenty[task], twenty["linear"]))
+    for task, name in product(TASKS[1:], LIMES):
+        lime, linear = (cell(board, name, "Spearman")["value"] for board in (twenty[task], twenty["linear"]))
         others = [cell(twenty[task], method, "Spearman")["value"] for method in ("AGOP-IxG", *RIVALS[:3])]
         place = 1 + sum(other > lime for other in others)
-        yield piped(
-            f"B05 {task}", "significance: Spearman of LIME", f"{lime:.3f}, place {place} of 5; linear {linear:.3f}"
-        )
+        number = f"{lime:.3f}, place {place} of 5; linear {linear:.3f}"
+        yield piped(f"B05 {task}", f"significance: Spearman of {name}", number)
     for task in TASKS:
         for name in ("confidence", "confidence, wrong"):
-            yield piped(f"B08 {task}", f"confidence: {name}", f"{cell(confidence[task], 'IxG', name)['value']:.3f}")
+            yield piped(
+                f"B08 {task}, circular", f"confidence: {name}", f"{cell(confidence[task], 'IxG', name)['value']:.3f}"
+            )
     for task in TASKS:
         orders = _orders(twenty[task], "Spearman", ("AGOP-IxG", *RIVALS))
         yield piped(
@@ -121,6 +140,39 @@ def _claims() -> Iterator[str]:
         yield piped(
             f"B14 {task}", "synthetic: completeness gap of IG", f"{synthetic[task]['methods']['IG']['gap']:.2%}"
         )
+
+
+def _roar_differences() -> Iterator[str]:
+    """What is said of methods, paired over four seeds."""
+    board = boards("agop/roar_adult")["Adult"]
+    yield from head("ROAR", *ROAR[:3])
+    for method in ("IxG", "IG", "DeepSHAP", "LIME, 500 rows", "Random orders"):
+        differences = (paired(board, method, "AGOP-IxG", metric) for metric in ROAR[:3])
+        yield piped(f"{method} minus AGOP-IxG", *differences)
+
+
+def _model_differences() -> Iterator[str]:
+    """AGOP-IxG, by differences where there are no gradients, minus every other method, paired over four seeds."""
+    yield from head("model", "method", *MODEL_METRICS)
+    for environment, board in boards("agop/models").items():
+        first = next(name for name in AGOP_FORMS if _scored(board, name))
+        for method in board["methods"]:
+            if method not in (*AGOP_FORMS, "Random") and _scored(board, method):
+                differences = (paired(board, first, method, metric) for metric in MODEL_METRICS)
+                yield piped(environment, f"{first} minus {method}", *differences)
+
+
+def _scored(board: Json, method: str) -> bool:
+    return cell(board, method, "Spearman").get("value") is not None
+
+
+def _ablation_differences() -> Iterator[str]:
+    """Every variant minus AGOP-IxG as it is, paired over four seeds."""
+    yield from head("task", "variant", *ABLATED)
+    for task, board in boards("agop/ablations").items():
+        for variant in ("diagonal", "inverse, damped", "inverse", "IxG"):
+            differences = (paired(board, variant, "AGOP-IxG, 1 %", metric) for metric in ABLATED)
+            yield piped(task, f"{variant} minus AGOP-IxG", *differences)
 
 
 def _serving() -> Iterator[str]:
@@ -139,13 +191,17 @@ def _orders(board: Json, metric: str, methods: Sequence[str]) -> tuple[int, int]
 
 TABLES: Mapping[str, Table] = {
     "accuracy": _accuracy,
-    "synthetic": boards_of("agop/synthetic", PART_1),
+    "agop-readouts": readouts(STUDIES),
+    "synthetic": boards_of("agop/synthetic", (*PART_1, "top-k, ties in order")),
     "claims": _claims,
     "serving": _serving,
     "significance": _significance,
     "forms": _forms,
     "ablations": boards_of("agop/ablations", PART_1),
+    "ablation-differences": _ablation_differences,
     "models": boards_of("agop/models", ("Spearman", "precision at support", "noise mass", "test accuracy")),
+    "model-differences": _model_differences,
     "correlated": boards_of("agop/correlated", ("Spearman", "Spearman, signed", "top 5")),
-    "roar": boards_of("agop/roar_adult", ("ROAR, accuracy", "ROAR, balanced accuracy", "ROAR, AUROC")),
+    "roar": boards_of("agop/roar_adult", ROAR),
+    "roar-differences": _roar_differences,
 }

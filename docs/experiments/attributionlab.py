@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import product
+from math import comb
 
 from assay.report.table import piped
 from assay.stats.agreement import spearman
+from assay.stats.holm import smallest_p
 from assay.studies.shipped import find
+from assay.studies.study import Study
 from experiments.attributionlab_claims import claims
-from experiments.reading import asked_methods, boards, cell, method_table, with_interval
+from experiments.reading import (
+    Cell,
+    Difference,
+    Values,
+    asked_methods,
+    boards,
+    cell,
+    method_table,
+    near_controls,
+    per_seed,
+    readouts,
+    with_interval,
+)
 from pages import Json, Table, head, is_kept, kept
 from verified import values_digest
 
@@ -45,7 +61,8 @@ CURVES: Mapping[str, Sequence[str]] = {  # the metrics that the page shows
     "curve_superpixels": ("F1", "F1 positive"),
     "curve_tokens": ("F1",),
 }
-LARGE = ("unseen_224", "unseen_224_slow")  # hours: at the document's size
+UNSEEN_224 = ("unseen_224", "unseen_224_slow")
+LARGE = (*UNSEEN_224, "coarse_224", "iba_224")  # hours: at the document's size
 STUDIES = tuple(f"{FOLDER}/{name}" for name in (*PLACES, *CURVES))
 TABLE_4 = {  # insertion, deletion
     "GradCAM": (0.8827, 0.1174),
@@ -84,7 +101,7 @@ PRINTED: Mapping[str, tuple[Sequence[float], Sequence[Sequence[int]]]] = {
 
 
 def _studies() -> Iterator[str]:
-    yield from head("document", "study", "size", "CPU minutes", "difference in setting")
+    yield from head("document", "study", "size", "pairs, smallest p", "CPU minutes", "difference in setting")
     places = {**PLACES, **dict.fromkeys(CURVES, ("none: a failure curve", "ours; images of side 64"))}
     places["curve_tokens"] = ("none: a failure curve", "ours; texts of a designed transformer")
     for name, (place, difference) in places.items():
@@ -92,7 +109,17 @@ def _studies() -> Iterator[str]:
         seeds = "one seed" if len(study.seeds) == 1 else f"{len(study.seeds)} seeds"
         size = f"{seeds} x {study.environments[-1].samples} samples"
         minutes = f"{kept(study.name)['cpu_seconds'] / 60:.1f}" if is_kept(study.name) else "not run"
-        yield piped(place, f"`{study.name}`", size, minutes, difference)
+        yield piped(place, f"`{study.name}`", size, _smallest(study), minutes, difference)
+
+
+def _smallest(study: Study) -> str:
+    """The pairs of the largest board, and the smallest probability that one of them can have after Holm's correction,
+    where seeds are the units."""
+    if study.sweep or len(study.seeds) == 1:
+        return ""
+    methods = max(sum(entry.applies(place) for entry in study.methods) for place in study.environments)
+    pairs = comb(methods, 2)
+    return f"{pairs}, {min(1.0, pairs * smallest_p(len(study.seeds))):.2g}"
 
 
 def _where_kept(name: str, lines: Table) -> Table:
@@ -114,6 +141,19 @@ def _boards(name: str, metrics: Sequence[str] = (), environments: Sequence[str] 
             yield ""
             columns = metrics or list(next(iter(board["methods"].values()))["metrics"])
             yield from method_table(board, columns, with_interval, gaps=True)
+            yield ""
+            yield from _ceilings(board, columns)
+
+
+def _ceilings(board: Json, metrics: Sequence[str]) -> Iterator[str]:
+    """The best scores that the resolution of a method's maps allows, where they are below those of other methods."""
+    for metric in metrics:
+        found = {name: line["metrics"][metric].get("ceiling") for name, line in board["methods"].items()}
+        known = {name: ceiling for name, ceiling in found.items() if ceiling is not None}
+        if low := {name: ceiling for name, ceiling in known.items() if ceiling < max(known.values()) - 5e-4}:
+            told = ", ".join(f"{name} {ceiling:.3f}" for name, ceiling in low.items())
+            best = f"of maps of any resolution {max(known.values()):.3f}"
+            yield f"{metric}, the best of any map of the method's resolution: {told}; {best}."
             yield ""
 
 
@@ -160,6 +200,73 @@ def _correlations(name: str) -> Iterator[str]:
             cells = {row["metric"]: _correlation(row) for row in found if row["environment"] == environment}
             yield piped(environment, *(cells.get(metric, "") for metric in metrics))
         yield ""
+        yield from _near(name, truth, sorted(methods), list(dict.fromkeys(row["environment"] for row in found)))
+
+
+def _near(name: str, truth: str, methods: Sequence[str], environments: Sequence[str]) -> Iterator[str]:
+    """Methods at the level of the controls, whose order among themselves is noise."""
+    found = boards(f"{FOLDER}/{name}")
+    told = {place: ", ".join(near_controls(found[place], truth, methods)) or "none" for place in environments}
+    if len(set(told.values())) == 1:
+        yield f"Near the controls by {truth}: {next(iter(told.values()))}."
+    else:
+        yield f"Near the controls by {truth}: " + "; ".join(f"{names} ({place})" for place, names in told.items()) + "."
+    yield ""
+
+
+COMMON = ("GradCAM", "GuidedBP", "Occlusion", "DeepSHAP", "IG")  # at both sizes, in all draws
+PERTURBATION = ("insertion", "deletion", "Sensitivity-N", "insertion, true canvas", "deletion, true canvas")
+KINDS = ("non-uniform, seen only", "non-uniform, unseen")
+
+
+def _five(study: str, environment: str, truth: str, stars: str, metric: str) -> Values:
+    """Agreement over the five methods that both sizes have, in each draw."""
+    board = boards(f"{FOLDER}/{study}")[environment]
+    methods = [f"{name}{stars}" if name in ("Occlusion", "IG") else name for name in COMMON]
+    sign = -1 if metric.startswith("deletion") else 1
+    columns = [zip(*(per_seed(board, method, name) for method in methods), strict=True) for name in (metric, truth)]
+    return [spearman([sign * value for value in left], right) for left, right in zip(*columns, strict=True)]
+
+
+def _asked(study: str, environment: str, truth: str, stars: str, metric: str) -> Values:
+    """Agreement over the methods that the study compares."""
+    for row in kept(f"{FOLDER}/{study}")["agreement"]:
+        asked = (row["environment"], row["truth"], row["metric"], f"IG{stars}" in asked_methods(row))
+        if asked == (environment, truth, metric, True):
+            return row["per_seed"]
+    return ()
+
+
+def _effects() -> Iterator[str]:
+    """What the unseen-data effect takes from each metric's agreement with truth, paired over draws."""
+    sizes = (
+        ("side 64, eight methods", "metrics_unseen", _asked),
+        ("side 64, five methods", "metrics_unseen", _five),
+        ("side 224, five methods", "unseen_224", _asked),
+    )
+    yield "Seen only minus unseen: what the effect takes."
+    yield ""
+    yield from head("agreement with", "over", *PERTURBATION)
+    rows = [
+        (f"{truth}, {'true' if stars else 'black'} baselines", label, partial(values, study, truth=truth, stars=stars))
+        for truth, stars in product(("F1 positive", "F1 overall"), ("", "*"))
+        for label, study, values in sizes
+    ]
+    for truth, label, values in rows:
+        differences = (
+            Difference.of(*(values(environment=kind, metric=metric) for kind in KINDS)) for metric in PERTURBATION
+        )
+        yield piped(truth, label, *map(str, differences))
+    yield ""
+    yield "True canvas minus black canvas, with the effect: what a canvas that the network knows gives back."
+    yield ""
+    yield from head("agreement with", "over", *PERTURBATION[:2])
+    for truth, label, values in rows:
+        differences = (
+            Difference.of(*(values(environment=KINDS[1], metric=name) for name in (f"{metric}, true canvas", metric)))
+            for metric in PERTURBATION[:2]
+        )
+        yield piped(truth, label, *map(str, differences))
 
 
 def _agreement(name: str, printed: Sequence[str]) -> Iterator[str]:
@@ -212,14 +319,75 @@ def _curves() -> Iterator[str]:
             yield ""
 
 
+def _made_by(name: str) -> Iterator[str]:
+    """The command, and what it took."""
+    summary = kept(f"{FOLDER}/{name}")
+    minutes = (f"{summary[name] / 60:.0f}" for name in ("seconds", "cpu_seconds"))
+    times, digest = "{} minutes, {} of CPU".format(*minutes), values_digest(summary)[:12]
+    yield f"`{summary['command']}`, commit {summary['commit']}, {times}, digest of the values {digest}:"
+    yield ""
+
+
+def _coarse() -> Iterator[str]:
+    yield from _made_by("coarse_224")
+    yield from _boards("coarse_224")
+
+
+IBA_PLACES = ("colour count, unseen-data effect", "pixel modulo, label not 0")
+IBA_F1, IBA_PRECISION = "F1 positive, smooth 5", "precision positive"
+
+
+def _iba() -> Iterator[str]:
+    """Settings of IBA down, beta across; below, how many settings decide alike."""
+    yield from _made_by("iba_224")
+    sweep = kept(f"{FOLDER}/iba_224")["sweep"]
+    betas = list(map(_value_text, sweep["values"]))
+    names = ("layer", "steps", "smoothing", "reference images")
+    f1, colours, modulo = (
+        _iba_settings(sweep, place, metric)
+        for place, metric in (
+            (IBA_PLACES[0], IBA_F1),
+            (IBA_PLACES[0], IBA_PRECISION),
+            (IBA_PLACES[1], IBA_PRECISION),
+        )
+    )
+    yield f"*{IBA_F1}*, {IBA_PLACES[0]}, over beta; the ceiling is the best of any map of the layer's resolution:"
+    yield ""
+    yield from head(*names, *betas, "ceiling", right=len(names))
+    for setting, points in f1.items():
+        ceilings = [f"{point['ceiling']:.3f}" for point in points if "ceiling" in point]
+        yield piped(*setting, *map(with_interval, points), ceilings[0] if ceilings else "not kept")
+    values = [value for points in f1.values() for point in points if (value := point.get("value")) is not None]
+    yield ""
+    yield f"At .5 or above: {sum(value >= 0.5 for value in values)} of {len(values)} settings."
+    yield ""
+    yield f"*{IBA_PRECISION}*, over beta: colours ({IBA_PLACES[0]}) and pixel modulo:"
+    yield ""
+    columns = [f"{kind}, {beta}" for kind in ("colours", "modulo") for beta in betas]
+    yield from head(*names, *columns, right=len(names))
+    for setting, points in colours.items():
+        yield piped(*setting, *map(with_interval, (*points, *modulo[setting])))
+    pairs = [pair for setting, points in colours.items() for pair in zip(points, modulo[setting], strict=True)]
+    values = [(left["value"], right["value"]) for left, right in pairs if "value" in left and "value" in right]
+    yield ""
+    yield f"Higher on colours: {sum(left > right for left, right in values)} of {len(values)} settings."
+
+
+def _iba_settings(sweep: Json, environment: str, metric: str) -> dict[tuple[str, ...], Sequence[Cell]]:
+    """Layer, steps, smoothing and reference images, which the label names, with the points over beta."""
+    return {
+        tuple(curve["method"].removeprefix("IBA ").split(", ")[:4]): curve["points"]
+        for curve in sweep["curves"]
+        if (curve["environment"], curve["metric"]) == (environment, metric)
+        and curve["method"].startswith("IBA ")
+        and ("modulo" in curve["method"]) == environment.startswith("pixel modulo")
+    }
+
+
 def _large() -> Iterator[str]:
-    found = [name for name in LARGE if is_kept(f"{FOLDER}/{name}")]
+    found = [name for name in UNSEEN_224 if is_kept(f"{FOLDER}/{name}")]
     for name in found:
-        summary = kept(f"{FOLDER}/{name}")
-        minutes = (f"{summary[name] / 60:.0f}" for name in ("seconds", "cpu_seconds"))
-        times, digest = "{} minutes, {} of CPU".format(*minutes), values_digest(summary)[:12]
-        yield f"`{summary['command']}`, commit {summary['commit']}, {times}, digest of the values {digest}:"
-        yield ""
+        yield from _made_by(name)
         yield from _boards(name)
         yield from _correlations(name)
     if not found:
@@ -229,7 +397,9 @@ def _large() -> Iterator[str]:
 SIGNS = ("F1 overall", "F1 positive", "F1 negative")
 TABLES: Mapping[str, Table] = {
     "lab-studies": _studies,
-    "lab-deepshap": _shown("deepshap", (*SIGNS, "sign agreement"), ("non-uniform, unseen", "non-uniform")),
+    "lab-deepshap": _shown(
+        "deepshap", (*SIGNS, "precision overall", "sign agreement"), ("non-uniform, unseen", "non-uniform")
+    ),
     "lab-lime": _shown("lime", ("F1 overall", "F1 positive", "precision positive", "recall positive")),
     "lab-baselines": _shown("baselines", ("F1 overall", "F1 positive", "precision overall", "recall overall")),
     "lab-positive": _shown(
@@ -253,7 +423,11 @@ TABLES: Mapping[str, Table] = {
     "lab-table-3": _where_kept("modulo", partial(_agreement, "modulo", ("table 3",))),
     "lab-count": _shown("count", ("F1", "precision", "recall", "insertion", "deletion", "Sensitivity-N")),
     "lab-objects": _where_kept("two_objects", _objects),
+    "lab-readouts": readouts([f"{FOLDER}/{name}" for name in (*PLACES, *CURVES, *LARGE)]),
+    "lab-effects": _where_kept("metrics_unseen", _where_kept("unseen_224", _effects)),
     "lab-large": _large,
+    "lab-coarse": _where_kept("coarse_224", _coarse),
+    "lab-iba": _where_kept("iba_224", _iba),
     "lab-real-signs": _shown("real_signs"),
     "lab-real-segments": _shown("real_segments"),
     "lab-real-baselines": _shown("real_baselines"),

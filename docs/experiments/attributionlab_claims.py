@@ -8,12 +8,23 @@ from itertools import pairwise, product
 
 from assay.report.table import piped
 
-from experiments.reading import Difference, Values, asked_methods, boards, cell, gap_text, per_seed, with_interval
+from experiments.reading import (
+    Difference,
+    Values,
+    asked_methods,
+    boards,
+    cell,
+    compared,
+    gap_text,
+    per_seed,
+    with_interval,
+)
 from pages import Json, head, is_kept, kept
 
 Row = tuple[str, str, str]  # claim and record, column, number
 UNSEEN, SEEN = "colour count, unseen-data effect", "colour count"
 MODULO = "pixel modulo, label not 0"
+SIGNED = ("positive", "negative")
 ACCUMULATORS = ("non-uniform", "uniform")
 METRICS = ("insertion", "deletion", "Sensitivity-N")
 IBA = ("IBA", "IBA, not smoothed")  # the document does not say which
@@ -21,11 +32,14 @@ IBA = ("IBA", "IBA, not smoothed")  # the document does not say which
 
 def claims() -> Iterator[str]:
     yield from head("claim", "study", "column", "number")
+    numbers = list[str]()
     for ids, study, rows in CLAIMS:
-        if is_kept(f"attributionlab/{study}"):
-            yield from (piped(claim, study, column, number) for claim, column, number in rows())
-        else:
-            yield piped(ids, study, "", "not run")
+        found = rows() if is_kept(f"attributionlab/{study}") else [(ids, "", "not run")]
+        for claim, column, number in found:
+            numbers.append(number)
+            yield piped(claim, study, column, number)
+    yield ""
+    yield compared(numbers)
 
 
 def _boards(study: str) -> dict[str, Json]:
@@ -36,7 +50,11 @@ def _passes(board: Json, method: str, metric: str, floors: Sequence[float] = (0.
     """Value, interval, and in how many seeds the value reaches a floor."""
     values = [value for value in per_seed(board, method, metric) if value is not None]
     reached = (f">= {floor} in {sum(value >= floor for value in values)} of {len(values)}" for floor in floors)
-    return f"{with_interval(cell(board, method, metric))}, {', '.join(reached)} seeds"
+    ceiling = cell(board, method, metric).get("ceiling", 1.0)
+    best = (
+        f"; not testable at this size: the best map of its resolution has {ceiling:.3f}" if ceiling < floors[0] else ""
+    )
+    return f"{with_interval(cell(board, method, metric))}, {', '.join(reached)} seeds{best}"
 
 
 def _minus(board: Json, method: str, left: str, right: str) -> str:
@@ -77,6 +95,21 @@ def _a05() -> Iterator[Row]:
         for rule in ("Captum's softmax", "adding up"):
             number = _passes(board, f"DeepSHAP, {rule}{suffix}", f"F1 {truth}")
             yield f"A05 {truth}, {hooked}", f"F1 {truth}, {rule}", number
+    for (hooked, suffix), rule in product(hooks.items(), ("Captum's softmax", "adding up")):
+        pattern = _pattern(board, f"DeepSHAP, {rule}{suffix}")
+        yield f"A05 all three, {hooked}", f"overall passes, both signs fail, {rule}", pattern
+
+
+def _a05_large() -> Iterator[Row]:
+    board, column = _boards("unseen_224")["non-uniform, unseen"], "overall passes, both signs fail, Captum's softmax"
+    for hooked, method in (("every ReLU hooked", "DeepSHAP"), ("detector un-hooked", "DeepSHAP, detector un-hooked")):
+        yield f"A05 all three, {hooked}, side 224", column, _pattern(board, method)
+
+
+def _pattern(board: Json, method: str) -> str:
+    """In how many seeds overall F1 passes and that of both signs fails."""
+    drawn = list(zip(*(per_seed(board, method, f"F1 {truth}") for truth in ("overall", *SIGNED)), strict=True))
+    return f"in {sum(overall >= 0.5 and max(signed) < 0.5 for overall, *signed in drawn)} of {len(drawn)} seeds"
 
 
 def _a06() -> Iterator[Row]:
@@ -109,16 +142,26 @@ def _a07_a08() -> Iterator[Row]:
     yield from _baseline_pair("A08", "Occlusion", ("",))
 
 
-def _a09() -> Iterator[Row]:
-    board = _boards("positive_only")[UNSEEN]
-    for method, smooth in product(("GradCAM", *IBA, "ExPerturb"), ("5", "1.43")):
+def _a07_a08_large() -> Iterator[Row]:
+    """At the document's size: IG with 50 steps, and Occlusion."""
+    board = _boards("unseen_224")["non-uniform, unseen"]
+    for (claim, plain), truth in product((("A07", "IG"), ("A08", "Occlusion")), ("overall", "positive")):
+        record, metric = f"{claim} {truth}, side 224", f"F1 {truth}"
+        for method in (plain, f"{plain}*"):
+            yield record, f"{metric}, {method}", _passes(board, method, metric)
+        yield record, f"{metric}, {plain}* minus {plain}", _methods_differ(board, f"{plain}*", plain, metric)
+
+
+def _a09(study: str, widths: Sequence[str]) -> Iterator[Row]:
+    board = _boards(study)[UNSEEN]
+    for method, smooth in product(("GradCAM", *IBA, "ExPerturb"), widths):
         metric = f"F1 positive, smooth {smooth}"
         yield f"A09 {method} passes", metric, _passes(board, method, metric)
-    for smooth, other in product(("5", "1.43"), ("GradCAM", *IBA)):
+    for smooth, other in product(widths, ("GradCAM", *IBA)):
         metric = f"precision positive, smooth {smooth}"
         number = _methods_differ(board, other, "ExPerturb", metric)
         yield "A09 ExPerturb has the lowest precision", f"{metric}, {other} minus ExPerturb", number
-    for method, smooth, other in product(IBA, ("5", "1.43"), ("GradCAM", "ExPerturb")):
+    for method, smooth, other in product(IBA, widths, ("GradCAM", "ExPerturb")):
         metric = f"F1 positive, smooth {smooth}"
         number = _methods_differ(board, method, other, metric)
         yield f"A09 {method} is the most faithful", f"{metric}, {method} minus {other}", number
@@ -231,8 +274,8 @@ def _a14() -> Iterator[Row]:
             yield f"A14 {metric}, {order}", column, str(Difference.of(worst, best))
 
 
-def _a15() -> Iterator[Row]:
-    found = _boards("positive_only")
+def _a15(study: str) -> Iterator[Row]:
+    found = _boards(study)
     for colours, method in product((UNSEEN, SEEN), (*IBA, "IBA, 100 steps")):
         values = [per_seed(found[name], method, "precision positive") for name in (colours, MODULO)]
         column = f"precision positive, {method}: {colours} minus {MODULO}"
@@ -248,9 +291,9 @@ def _a16() -> Iterator[Row]:
         yield f"A16 {network}", "ignores the centre", f"{ignoring} of {count} trainings, share {with_interval(share)}"
 
 
-def _a17() -> Iterator[Row]:
-    for environment, board in _boards("positive_only").items():
-        for method, smooth in product(("GradCAM", *IBA), ("5", "1.43")):
+def _a17(study: str, widths: Sequence[str]) -> Iterator[Row]:
+    for environment, board in _boards(study).items():
+        for method, smooth in product(("GradCAM", *IBA), widths):
             if method in board["methods"]:
                 left = f"precision positive, smooth {smooth}"
                 number = _minus(board, method, left, "precision positive")
@@ -263,20 +306,24 @@ def _a18() -> Iterator[Row]:
         yield f"A18 {environment}", "recall, precision of GuidedBP", "; ".join(values)
 
 
-def _a19() -> Iterator[Row]:
+def _a19(study: str) -> Iterator[Row]:
     for environment in (UNSEEN, SEEN):
-        board = _boards("positive_only")[environment]
-        for method in ("GradCAM", "GuidedBP", "LRP", *IBA, "ExPerturb", "LIME, positive only"):
+        board = _boards(study)[environment]
+        methods = ("GradCAM", "GuidedBP", "LRP", *IBA, "ExPerturb", "LIME, positive only")
+        for method in filter(board["methods"].__contains__, methods):
             number = _minus(board, method, "recall positive", "recall overall")
             yield f"A19 {method}, {environment}", "recall positive minus recall overall", number
 
 
+COARSE = (("positive_only", ("5", "1.43")), ("coarse_224", ("5",)))  # and the widths of the smooth truth
 CLAIMS: Sequence[tuple[str, str, Callable[[], Iterator[Row]]]] = (
     ("A01, A02, A03, A04", "exact", _exact),
     ("A05", "deepshap", _a05),
+    ("A05", "unseen_224", _a05_large),
     ("A06", "lime", _a06),
     ("A07, A08", "baselines", _a07_a08),
-    ("A09", "positive_only", _a09),
+    ("A07, A08", "unseen_224", _a07_a08_large),
+    *(("A09", study, partial(_a09, study, widths)) for study, widths in COARSE),
     *(("A09", study, partial(_a09_large, study)) for study in ("unseen_224", "unseen_224_slow")),
     *(("A10", study, partial(_a10, study)) for study in ("metrics_unseen", "unseen_224")),
     ("A10b", "metrics_unseen", _a10b),
@@ -284,9 +331,9 @@ CLAIMS: Sequence[tuple[str, str, Callable[[], Iterator[Row]]]] = (
     ("A12", "modulo", _a12),
     ("A13", "modulo", _a13),
     ("A14", "modulo", _a14),
-    ("A15", "positive_only", _a15),
+    *(("A15", study, partial(_a15, study)) for study, _ in COARSE),
     ("A16", "two_objects", _a16),
-    ("A17", "positive_only", _a17),
+    *(("A17", study, partial(_a17, study, widths)) for study, widths in COARSE),
     ("A18", "modulo", _a18),
-    ("A19", "positive_only", _a19),
+    *(("A19", study, partial(_a19, study)) for study, _ in COARSE),
 )

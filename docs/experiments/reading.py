@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +12,27 @@ from statistics import mean
 from typing import Any
 
 from assay.report.table import piped
+from assay.studies.shipped import find
+from assay.studies.study import Entry, Study
 
 from pages import Json, Table, head, kept
 
 Cell = Mapping[str, Any]
 Values = Sequence[float | None]  # by seed
 Writer = Callable[[Cell], str]
+
+CONTROLS = ("Random", "Constant")
+DIFFERENCE = re.compile(r"^[+-][\d.]+ \[([+-][\d.]+), ([+-][\d.]+)\]")  # as Difference writes it
+OWN_NUMBER = {  # what a method explains that is asked nothing else
+    "cifar": "logit",
+    "color_count": "probability",
+    "pixel_count": "value",
+    "pixel_modulo": "value",
+    "public_table": "logit",
+    "tabular_rule": "logit",
+    "token_count": "probability",
+    "two_objects": "margin",
+}
 
 
 def boards(name: str) -> dict[str, Json]:
@@ -126,3 +142,69 @@ def boards_of(name: str, metrics: Sequence[str], written: Writer = with_deviatio
             yield ""
 
     return write
+
+
+def near_controls(board: Json, metric: str, methods: Sequence[str]) -> list[str]:
+    """The methods whose interval overlaps a control's; a score without an interval is its value."""
+
+    def ends(method: str) -> tuple[float, float] | None:
+        found = cell(board, method, metric) if method in board["methods"] else {}
+        value = found.get("value")
+        return None if value is None else (found.get("low", value), found.get("high", value))
+
+    controls = [found for found in map(ends, CONTROLS) if found]
+    near = [
+        method
+        for method in methods
+        if (own := ends(method)) and any(own[0] <= high and low <= own[1] for low, high in controls)
+    ]
+    return [method for method in near if method not in CONTROLS]
+
+
+def compared(numbers: Sequence[str]) -> str:
+    """How many intervals of differences a table of claims shows, and how many exclude 0."""
+    limits = [found.groups() for number in numbers if (found := DIFFERENCE.search(number))]
+    apart = sum(float(low) > 0 or float(high) < 0 for low, high in limits)
+    return (
+        f"{len(numbers)} rows; {len(limits)} of them are paired differences with an interval, of which {apart} exclude 0."
+        f" Each interval is of one difference alone, with no correction for their number: if no difference were real, "
+        f"about {len(limits) / 20:.0f} would exclude 0 by chance."
+    )
+
+
+def readouts(names: Sequence[str]) -> Table:
+    """Which number the methods of each study explain; studies of which the same holds share a row."""
+
+    def write() -> Iterator[str]:
+        yield from head("studies", "methods explain", "but")
+        rows: dict[tuple[str, str], list[str]] = {}
+        for name in names:
+            study = find(name)
+            own = dict.fromkeys(_own(study, place) for place in study.environments)
+            own = own if len(own) > 1 else [told.partition(" (")[0] for told in own]
+            rows.setdefault((" / ".join(own), _exceptions(study)), []).append(f"`{name.partition('/')[2]}`")
+        for (own, exceptions), studies in rows.items():
+            yield piped(", ".join(studies), own, exceptions)
+
+    return write
+
+
+def _own(study: Study, place: Entry) -> str:
+    asked = {entry.question.readout for entry in study.methods}
+    if len(asked) == 1 and None not in asked:  # the study asks it of all
+        return f"the {asked.pop()}"
+    model = dict(place.spec.params).get("model")
+    kind = "probability" if model == "forest" else OWN_NUMBER[place.spec.name]
+    return f"the {kind} ({model})" if model else f"the {kind}"
+
+
+def _exceptions(study: Study) -> str:
+    asked = {entry.question.readout for entry in study.methods}
+    if len(asked) == 1:
+        return ""
+    by_readout: dict[str, list[str]] = {}
+    for entry in study.methods:
+        if entry.question.readout:
+            label = entry.label.split(f", {study.sweep.parameter}=")[0] if study.sweep else entry.label
+            by_readout.setdefault(entry.question.readout, []).append(label)
+    return "; ".join(f"{', '.join(dict.fromkeys(labels))}: the {kind}" for kind, labels in by_readout.items())
