@@ -55,6 +55,7 @@ class Iba:
 
     paper: ClassVar[str] = "Schulz et al., 2020"
     positive_only: ClassVar[bool] = True
+    after_fit: ClassVar[tuple[str, ...]] = ("beta", "steps", "lr", "copies", "alpha", "sigma", "objective")
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.copies < 1 or self.rows < 2:

@@ -179,7 +179,7 @@ def test_every_parameter_is_explained_beside_it(kind):
 
 
 FACTS = {  # by kind: what every component states, and what some state besides
-    "methods": (set(), {"paper", "remedy", "positive_only", "revision", "control", "given"}),
+    "methods": (set(), {"paper", "remedy", "positive_only", "revision", "control", "given", "after_fit"}),
     "metrics": (
         {"higher_is_better", "range", "ideal", "needs", "invariant", "exact_on_linear", "cost", "paper"},
         {"after_prepare", "axes", "varies", "aliases", "about", "controls", "best_on_linear", "yes_or_no"},

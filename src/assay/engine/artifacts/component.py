@@ -50,19 +50,29 @@ class Component:
 
     @cached_property
     def preparing(self) -> Component:
-        """The metric that prepares for this one: itself, but the parameters that its ``prepare`` does not read
-        (``after_prepare``) have their defaults. Metrics that differ in these only share a preparation."""
+        """The metric that prepares for this one. Metrics with the same one share a preparation."""
+        return self._with_defaults("after_prepare")
+
+    @cached_property
+    def fitting(self) -> Component:
+        """The method whose fit this one uses. Methods with the same one share a fit."""
+        return self._with_defaults("after_fit")
+
+    def _with_defaults(self, fact: str) -> Component:
+        """The component itself, but the parameters that a step does not read, which ``fact`` names, have their
+        defaults."""
         if self.spec is not None:
-            metric_card = card(self.kind, self.spec.name)
-            names = metric_card.fact("after_prepare", ())
-            defaults = {param.name: param.default for param in metric_card.params if param.name in names}
+            own_card = card(self.kind, self.spec.name)
+            names = own_card.fact(fact, ())
+            defaults = {param.name: param.default for param in own_card.params if param.name in names}
             spec = self.spec.replace(**defaults)
             return self if spec == self.spec else Component(self.kind, spec)
-        names = getattr(self.instance, "after_prepare", ())
+        names = getattr(self.instance, fact, ())
         if not names or not is_dataclass(self.instance):
             return self
         own_defaults = {field.name: field.default for field in fields(self.instance) if field.name in names}
-        return Component(self.kind, instance=replace(self.instance, **own_defaults))  # type: ignore[type-var]
+        same = all(getattr(self.instance, name) == value for name, value in own_defaults.items())
+        return self if same else Component(self.kind, instance=replace(self.instance, **own_defaults))  # type: ignore[type-var]
 
     def build(self) -> Any:
         """The component itself."""

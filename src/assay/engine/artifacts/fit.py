@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FitArtifact:
-    """One fit per model, method and question; it depends on no evaluated sample."""
+    """One fit per model, question, and method up to the parameters that its fit does not read (``after_fit``). It
+    depends on no evaluated sample."""
 
     place: Place
     method: Component
@@ -28,7 +29,7 @@ class FitArtifact:
 
     @cached_property
     def key_parts(self) -> dict[str, Any]:
-        """The parts that the keys of a method's fit, trials and preparations share."""
+        """The parts that the keys of a method's trials and preparations share."""
         return {
             "model": self.place.model.key,
             "dtype": self.place.dtype,
@@ -38,7 +39,7 @@ class FitArtifact:
 
     @cached_property
     def key(self) -> str:
-        return make_key("fit", **self.key_parts)
+        return make_key("fit", **{**self.key_parts, "method": self.method.fitting.identity})
 
     @property
     def needs(self) -> tuple[Artifact, ...]:
@@ -51,15 +52,15 @@ class FitArtifact:
 
     @property
     def group(self) -> Group:
-        return Group(self.kind, self.method, (self.place.environment,))
+        return Group(self.kind, self.method.fitting, (self.place.environment,))
 
     def compute(self, desk: Desk) -> Computed:
         from assay.engine.artifacts.answer import fit
 
-        method = desk.component(self.method)
+        method = desk.component(self.method.fitting)
         if not hasattr(method, "fit"):
             return Computed({}, {})  # a combinator around a method without a fit
-        setting = desk.setting(self.place.model, self.method)
-        stream = desk.stream("method", self.method, self.place).for_fit()
+        setting = desk.setting(self.place.model, self.method.fitting)
+        stream = desk.stream("method", self.method.fitting, self.place).for_fit()
         fitted = fit(method, setting, self.question, stream, desk.machine)
-        return Computed(desk.arrays(fitted), {"method": str(self.method)})
+        return Computed(desk.arrays(fitted), {"method": str(self.method.fitting)})
