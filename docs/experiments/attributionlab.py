@@ -12,7 +12,7 @@ from assay.stats.agreement import spearman
 from assay.stats.holm import smallest_p
 from assay.studies.shipped import find
 from assay.studies.study import Study
-from experiments.attributionlab_claims import claims
+from experiments.attributionlab_claims import STARTS, claims
 from experiments.reading import (
     Cell,
     Difference,
@@ -190,7 +190,8 @@ def _correlations(name: str) -> Iterator[str]:
     rows = kept(f"{FOLDER}/{name}")["agreement"]
     tables: dict[tuple[str, frozenset[str]], list[Json]] = {}
     for row in rows:
-        tables.setdefault((row["truth"], asked_methods(row)), []).append(row)
+        if not asked_methods(row) & set(STARTS[1:]):  # _starts has them
+            tables.setdefault((row["truth"], asked_methods(row)), []).append(row)
     for (truth, methods), found in tables.items():
         metrics = list(dict.fromkeys(row["metric"] for row in found))
         yield f"With {truth}, over {', '.join(sorted(methods))}:"
@@ -267,6 +268,36 @@ def _effects() -> Iterator[str]:
             for metric in PERTURBATION[:2]
         )
         yield piped(truth, label, *map(str, differences))
+
+
+def _starts() -> Iterator[str]:
+    """Agreements by the start of extremal perturbation, and its own scores: means over draws."""
+    yield from head("agreement with", "network", *PERTURBATION)
+    rows = kept(f"{FOLDER}/metrics_unseen")["agreement"]
+    values = {
+        (row["truth"], row["environment"], row["metric"], start): row["value"]
+        for row in rows
+        for start in STARTS
+        if start in asked_methods(row) and "IG" in asked_methods(row)
+    }
+    for truth, environment in product(("F1 positive", "F1 overall"), KINDS):
+        drawn = ([values[truth, environment, metric, start] for start in STARTS] for metric in PERTURBATION)
+        yield piped(truth, environment, *(" / ".join(f"{value:.3f}" for value in each) for each in drawn))
+    for study in ("positive_only", "metrics_unseen"):
+        found = boards(f"{FOLDER}/{study}")
+        metrics = [name for name in next(iter(found.values()))["methods"]["Random"]["metrics"]]
+        yield ""
+        yield f"ExPerturb's scores in `{study}`, starts 1 / 2 / 3:"
+        yield ""
+        yield from head("network", *metrics, right=1)
+        for environment, board in found.items():
+            if STARTS[1] in board["methods"]:
+                drawn = ([cell(board, start, metric).get("value") for start in STARTS] for metric in metrics)
+                yield piped(environment, *(" / ".join(map(_three_digits, each)) for each in drawn))
+
+
+def _three_digits(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"
 
 
 def _agreement(name: str, printed: Sequence[str]) -> Iterator[str]:
@@ -418,6 +449,7 @@ TABLES: Mapping[str, Table] = {
     "lab-agreement": _where_kept(
         "metrics_unseen", partial(_agreement, "metrics_unseen", ("table 5, unseen", "table 6, seen only"))
     ),
+    "lab-starts": _where_kept("metrics_unseen", _starts),
     "lab-table-4": _where_kept("modulo", _table_4),
     "lab-modulo": _shown("modulo", ("F1", "precision", "recall")),
     "lab-table-3": _where_kept("modulo", partial(_agreement, "modulo", ("table 3",))),

@@ -160,6 +160,18 @@ def test_samples_of_one_channel_other_levels_and_another_area():
     agree(method, ask(net(1), 3 * data(2, 1, 4, 5).double()))
 
 
+def test_jitter_lowers_the_first_numbers_of_each_sample_at_random():
+    """At step 1 and a small sigma a pixel is its own number, spread by a known smooth maximum that grows with it."""
+    query = ask(net(), 3 * data(2, 2, 6, 5).double())
+    ones = ExtremalPerturbation(iterations=1, step=1, sigma=0.1)
+    lowered = replace(ones, jitter=0.5)(query) / ones(query)
+    draws = query.draws("start").uniform(6, 5).double()
+    order = [lowered.flatten(1).argsort(dim=1).tolist(), (1 - 0.5 * draws).flatten(1).argsort(dim=1).tolist()]
+    assert order[0] == order[1]
+    assert lowered.max() < 1 and lowered.min() > 0.45
+    assert torch.equal(replace(ones, jitter=0.5)(query.take(slice(1, 2))), replace(ones, jitter=0.5)(query)[1:])
+
+
 def test_of_several_areas_the_mean_is_taken():
     query = ask(net(), 3 * data(3, 2, 8, 8).double())
     first, second = (replace(CHEAP, areas=(area,))(query) for area in (0.1, 0.5))

@@ -10,6 +10,7 @@ from typing import Any
 
 from assay.core.machine import Machine, Resources
 from assay.engine.artifacts.artifact import Artifact, Group
+from assay.engine.artifacts.component import Component
 from assay.engine.execute.cost import Cost, Costs, expected
 from assay.engine.execute.data_files import check_data
 from assay.engine.execute.grid import grid
@@ -111,6 +112,8 @@ def _largest(study: Study, seconds: Mapping[Group, float]) -> list[tuple[str, st
         )
         for entry in entries
     }
+    for entry in study.methods:  # a fit that methods share has the name of the first
+        labels.setdefault(("methods", str(Component("methods", entry.spec).fitting)), entry.label)
     totals: Counter[tuple[str, str]] = Counter()
     for group, amount in seconds.items():
         component = group.component
