@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -49,13 +50,14 @@ def execute_or_forecast(study: Study, root: Path, options: RunOptions, resources
 
 def execute(study: Study, root: Path, resources: Resources, as_json: bool) -> tuple[Finished, int]:
     """Run and print; returns the run and the exit code: 1 if a cell failed or a required method was refuted, else 0."""
-    from assay.cli.progress import progress
     from assay.cli.tables import print_result, to_json
     from assay.engine.execute.run import run as run_study
     from assay.report.board import result
+    from assay.report.progress import progress
     from assay.report.runs import studies
 
-    with progress(resources, quiet=as_json) as watch, prints_on_stderr():
+    again = shlex.join(["assay", *sys.argv[1:]])
+    with progress(resources, as_json, again) as watch, prints_on_stderr():
         finished = run_study(study, root, resources, watch)
     run_result = result(finished.store, finished.run)
     if as_json:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from assay.core.errors import StoreError
 from assay.core.evidence import Score
 from assay.core.records import Record
-from assay.engine.store.store import Store
+from assay.engine.store.protocol import RunStore
 from assay.report.components import Component, by_label
 from assay.report.text import counted, interval_text, listed, number
 from assay.stats.agreement import Agreement, agreement
@@ -102,7 +102,7 @@ class AgreementTable:
 
 
 def agreement_tables(
-    run: Record, study: Study, store: Store, boards: Sequence[Board], records: Mapping[str, Record]
+    run: Record, study: Study, store: RunStore, boards: Sequence[Board], records: Mapping[str, Record]
 ) -> tuple[AgreementTable, ...]:
     """The comparisons that the study asks for, in its order."""
     independent = {board.environment: _independent(board, store, records) for board in boards}
@@ -148,7 +148,7 @@ def _why(cells: Sequence[Score]) -> str:
     return "undefined" if any(cell.value is None for cell in cells) else "undefined in some seeds"
 
 
-def _independent(board: Board, store: Store, records: Mapping[str, Record]) -> bool:
+def _independent(board: Board, store: RunStore, records: Mapping[str, Record]) -> bool:
     """Whether seeds have models or samples of their own: not if fewer samples differ than there are."""
     for score in (score for line in board.lines for score in line.cells.values() if score.value is not None):
         if score.unit == "samples":

@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.core.evidence import Score, read_score
 from assay.core.records import Record
-from assay.engine.store.store import Store
+from assay.engine.store.protocol import RunStore
 from assay.report.agreements import AgreementTable, agreement_tables
 from assay.report.ceilings import ceiling_notes
 from assay.report.comparisons import comparison_notes, comparisons, letters
@@ -107,7 +107,7 @@ class Result:
         return [score for score in self.scores() if score.status == "skipped"]
 
 
-def result(store: Store, run: Record | None = None) -> Result:
+def result(store: RunStore, run: Record | None = None) -> Result:
     """The boards of a run, by default of the latest, with the verdicts and agreements that its study asks for."""
     run = run or latest_run(store)
     study, rows = Study.from_json(run.data["study"]), run.data["rows"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from assay.core.errors import StoreError
 from assay.core.evidence import Score
 from assay.core.records import Record
-from assay.engine.store.store import Store
+from assay.engine.store.protocol import RunStore
 from assay.report.components import Component, by_label
 from assay.report.text import counted, listed
 from assay.stats.comparison import Comparison, Values, compare
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LETTERS = string.ascii_letters + "".join(map(chr, range(0x100, 0x250)))  # then the accented ones
 
 
-def comparisons(run: Record, store: Store, board: Board, records: Mapping[str, Record]) -> dict[str, Comparison]:
+def comparisons(run: Record, store: RunStore, board: Board, records: Mapping[str, Record]) -> dict[str, Comparison]:
     """By metric: all methods of one environment compared; without metrics that rank no methods or have one unit."""
     metrics, order = by_label(run, "metrics"), list(by_label(run, "methods"))
     lines = sorted(board.lines, key=lambda line: order.index(line.method))
@@ -33,7 +33,7 @@ def comparisons(run: Record, store: Store, board: Board, records: Mapping[str, R
 
 
 def _compare(
-    store: Store, scores: Sequence[Score], records: Mapping[str, Record], metric: Component
+    store: RunStore, scores: Sequence[Score], records: Mapping[str, Record], metric: Component
 ) -> Comparison | None:
     """Over samples, if all scores have units of this kind; else over seeds. A score of before has no unit."""
     scores, higher_is_better = [score for score in scores if score.value is not None], bool(metric.higher_is_better)
@@ -46,7 +46,7 @@ def _compare(
     return compare({score.method: score.per_seed for score in scores}, higher_is_better)
 
 
-def _sample_values(store: Store, record: Record) -> list[float | None]:
+def _sample_values(store: RunStore, record: Record) -> list[float | None]:
     """The value of each sample; empty if the file is damaged."""
     try:
         arrays = store.load(record)

@@ -22,7 +22,7 @@ from assay.core.errors import AssayError, suggest
 from assay.core.evidence import Evidence, Score
 from assay.core.records import Record, canonical
 from assay.engine.store.files import write_atomically
-from assay.engine.store.store import Store
+from assay.engine.store.protocol import RunStore
 from assay.report.board import Result, result
 from assay.report.columns import AGREEMENT, CURVES, LONG, PAIRS, SCORES
 from assay.report.components import by_label
@@ -34,7 +34,7 @@ from assay.stats.units import deviation
 SET_LEVEL = "set-level metric: its value is in the scores"
 
 
-def write(store: Store, path: Path, run: Record | None = None) -> int:
+def write(store: RunStore, path: Path, run: Record | None = None) -> int:
     """Write the table of a run, by default the latest, in the format of the suffix; returns its number of rows."""
     texts: Mapping[str, Callable[[Result], str]] = {".md": markdown, ".tex": tex}
     suffix = path.suffix.lower()
@@ -59,7 +59,7 @@ def write(store: Store, path: Path, run: Record | None = None) -> int:
     return len(table)
 
 
-def samples(store: Store, run: Record | None = None) -> Any:
+def samples(store: RunStore, run: Record | None = None) -> Any:
     """The long table as a pandas DataFrame: a row per environment, method, metric, seed and sample.
 
     A block that was skipped or failed is one row with its status and reason, so that nothing is lost.
@@ -67,22 +67,22 @@ def samples(store: Store, run: Record | None = None) -> Any:
     return _frame(load_run(store, run))
 
 
-def scores(store: Store, run: Record | None = None) -> Any:
+def scores(store: RunStore, run: Record | None = None) -> Any:
     """The leaderboard as a DataFrame: a row per environment, method and metric, with interval and rank."""
     return _table(_score_rows(load_run(store, run)), SCORES)
 
 
-def pairs(store: Store, run: Record | None = None) -> Any:
+def pairs(store: RunStore, run: Record | None = None) -> Any:
     """All pairs of methods as a DataFrame: a row per environment, metric and pair, with its test."""
     return _table(_pair_rows(result(store, run)), PAIRS)
 
 
-def agreement(store: Store, run: Record | None = None) -> Any:
+def agreement(store: RunStore, run: Record | None = None) -> Any:
     """Agreement of metrics with truth as a DataFrame: a row per environment and pair of metrics."""
     return _table(_agreement_rows(result(store, run)), AGREEMENT)
 
 
-def curves(store: Store, run: Record | None = None) -> Any:
+def curves(store: RunStore, run: Record | None = None) -> Any:
     """The mean curves as a DataFrame: a row per point."""
     return _table(_curve_rows(load_run(store, run)), CURVES)
 

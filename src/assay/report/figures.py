@@ -12,7 +12,7 @@ from textwrap import wrap
 
 from assay.core.records import Record
 from assay.engine.store.files import write_atomically
-from assay.engine.store.store import Store
+from assay.engine.store.protocol import RunStore
 from assay.report.charts import Chart, Stroke
 from assay.report.cost import costs
 from assay.report.critical_differences import Diagram
@@ -82,7 +82,7 @@ class Figure:
         return self.top + self.chart.height + LINE * len(self.legend_rows) + 10
 
 
-def figures(store: Store, folder: Path, run: Record | None = None) -> list[Path]:
+def figures(store: RunStore, folder: Path, run: Record | None = None) -> list[Path]:
     """Write the pictures of a run, by default the latest, into a folder; returns their paths."""
     loaded = load_run(store, run)
     folder.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from typing import Any
 from assay.core.evidence import read_score
 from assay.core.records import Record
 from assay.engine.store.arrays import Array
-from assay.engine.store.store import Store
+from assay.engine.store.protocol import RunStore
 from assay.report.board import Result, result
 from assay.studies.study import Study
 
@@ -21,7 +21,7 @@ Series = Mapping[str, Any]  # one method in one environment with one seed, as a 
 class LoadedRun:
     """A finished run in a store."""
 
-    store: Store
+    store: RunStore
     result: Result
 
     @property
@@ -68,6 +68,6 @@ class LoadedRun:
         return score.at[defined], score.curve[defined]
 
 
-def load_run(store: Store, run: Record | None = None) -> LoadedRun:
+def load_run(store: RunStore, run: Record | None = None) -> LoadedRun:
     """Load a run, by default the latest; StoreError if there is none."""
     return LoadedRun(store, result(store, run))

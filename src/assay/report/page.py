@@ -13,7 +13,7 @@ from markupsafe import Markup
 from assay.catalogue.cards import KINDS
 from assay.core.records import Record
 from assay.engine.store.files import write_atomically
-from assay.engine.store.store import Store
+from assay.engine.store.protocol import RunStore
 from assay.report.components import components, inner_cards
 from assay.report.cost import costs
 from assay.report.curves import curve_panels, frontier_panels
@@ -28,7 +28,7 @@ from assay.report.text import counted, interval_text, listed, number, percent, s
 from assay.report.violins import violin_panels
 
 
-def page(store: Store, output: Path, run: Record | None = None) -> Path:
+def page(store: RunStore, output: Path, run: Record | None = None) -> Path:
     """Write the report of a run, by default the latest, into a folder; returns the path of its index.html."""
     loaded = load_run(store, run)
     output.mkdir(parents=True, exist_ok=True)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from assay.core.errors import StoreError, suggest
 from assay.core.records import Record, printable
-from assay.engine.store.store import Store
+from assay.engine.store.protocol import RunStore
 
 
-def runs(store: Store) -> list[Record]:
+def runs(store: RunStore) -> list[Record]:
     """All finished runs, in the order in which they ended."""
     return sorted(store.records("run"), key=_end)
 
@@ -20,7 +20,7 @@ def _end(run: Record) -> tuple[str, int, str]:
     return ended, int(run.origin.get("number", 0)), str(run.data["run"])
 
 
-def studies(store: Store) -> list[str]:
+def studies(store: RunStore) -> list[str]:
     """The names of the studies that have a finished run, latest first."""
     return list(dict.fromkeys(study_of(run) for run in reversed(runs(store))))
 
@@ -29,7 +29,7 @@ def study_of(run: Record) -> str:
     return printable(str(run.data["study"]["name"]), 200)  # the store may be somebody else's
 
 
-def latest_run(store: Store, study: str | None = None) -> Record:
+def latest_run(store: RunStore, study: str | None = None) -> Record:
     """The run that ended last, of all studies or of one; StoreError if there is none."""
     all_runs = runs(store)
     if not all_runs:

@@ -12,7 +12,7 @@ from assay.core.records import Kind, Record
 from assay.engine.artifacts.artifact import Group
 
 if TYPE_CHECKING:
-    from assay.engine.store.store import Store
+    from assay.engine.store.protocol import RunStore
 
 SAMPLE = 5_000  # records of a kind that are read from a store
 
@@ -57,7 +57,7 @@ class Costs:
         self._times: dict[str, _Times] = {}  # by the key of the group
         self._skipped: set[str] = set()  # keys of groups
 
-    def read(self, store: Store, kinds: Iterable[str]) -> Costs:
+    def read(self, store: RunStore, kinds: Iterable[str]) -> Costs:
         """Add records of a store, a random choice where it has many."""
         for kind in kinds:
             for record in store.sample(kind, SAMPLE):

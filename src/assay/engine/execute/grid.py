@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from assay.engine.artifacts.artifact import Artifact, split_blocks
@@ -74,12 +75,20 @@ class Grid:
                 yield from (evidence[block] for evidence in series.evidence.values())
 
 
-def grid(study: Study, dtype: str = "float32") -> Grid:
-    """The artifacts of a study. Equal components are one object: each is read once, and its artifacts are shared."""
-    components: dict[tuple[str, str], Component] = {}
+Objects = Mapping[tuple[str, str], Any]  # by kind and label: components that exist in this process only
+
+
+def grid(study: Study, dtype: str = "float32", objects: Objects = MappingProxyType({})) -> Grid:
+    """The artifacts of a study. Equal components are one object: each is read once, and its artifacts are shared. An
+    entry with an object stands for that object, whatever its spec says."""
+    components: dict[tuple[str, str], Component] = {
+        (kind, f"object {label}"): Component(kind, instance=instance) for (kind, label), instance in objects.items()
+    }
     places: dict[tuple[str, int], Place] = {}
 
     def component(kind: str, entry: Entry) -> Component:
+        if (kind, entry.label) in objects:
+            return components[kind, f"object {entry.label}"]
         return components.setdefault((kind, str(entry.spec)), Component(kind, entry.spec))
 
     def place_of(entry: Entry, seed: int) -> Place:

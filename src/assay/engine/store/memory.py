@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from assay.engine.store.arrays import Array
 class MemoryStore:
     """Records and arrays in memory."""
 
+    root = Path("memory")  # where a report says that the records are
+
     def __init__(self) -> None:
         self._records: dict[str, Record] = {}
         self._arrays: list[dict[str, Array]] = []
@@ -20,6 +23,20 @@ class MemoryStore:
     def get(self, key: str) -> Record | None:
         """The record that counts for a key."""
         return self._records.get(key)
+
+    def get_many(self, keys: Iterable[str]) -> dict[str, Record]:
+        """The records that count for those keys that have one."""
+        return {key: self._records[key] for key in keys if key in self._records}
+
+    def sample(self, kind: str, count: int) -> list[Record]:
+        """The first records of a kind."""
+        return self.records(kind)[:count]
+
+    def refresh(self) -> None:
+        """Nobody else writes into it."""
+
+    def damaged(self) -> int:
+        return 0
 
     def answers(self, keys: Iterable[str]) -> dict[str, Record]:
         """The answers, ok or skipped, to those keys that have one."""

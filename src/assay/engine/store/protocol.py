@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Protocol
 
 from assay.core.records import Record
@@ -27,3 +28,21 @@ class Records(Protocol):
     def put(self, record: Record) -> None: ...
 
     def save(self, arrays: Mapping[str, Array]) -> str: ...
+
+
+class RunStore(Records, Protocol):
+    """What a report needs besides."""
+
+    @property
+    def root(self) -> Path: ...
+
+    def get_many(self, keys: Iterable[str]) -> Mapping[str, Record]:
+        """The records that count for those keys that have one."""
+
+    def sample(self, kind: str, count: int) -> Iterable[Record]:
+        """At most so many records of a kind."""
+
+    def refresh(self) -> None: ...
+
+    def damaged(self) -> int:
+        """How many files or lines cannot be read."""

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from assay.cli import progress as module
-from assay.cli.progress import progress
-from assay.cli.time_left import RunProgress
 from assay.core.machine import Resources
 from assay.core.records import Record
 from assay.engine.artifacts.artifact import Group
 from assay.engine.artifacts.component import Component
 from assay.engine.store.store import Store
+from assay.report import progress as module
+from assay.report.progress import progress
+from assay.report.time_left import RunProgress
 
 COMPONENTS = {name: Component("methods", instance=name) for name in ("it", "other")}
 
@@ -219,12 +219,19 @@ def test_a_run_that_has_nothing_after_three_seconds_says_so(
     assert capsys.readouterr().err == "0 of 20 done. The time left is not known yet.\n"
 
 
-def test_an_interrupt_leaves_with_a_sentence(store: Store) -> None:
+@pytest.mark.parametrize(
+    "again, told",
+    [
+        ("assay run it", "1 of 2 done and kept, 1 left. Run the same command again to go on: assay run it"),
+        ("", "1 of 2 done, nothing is kept"),
+    ],
+)
+def test_an_interrupt_leaves_with_a_sentence(store: Store, again: str, told: str) -> None:
     def interrupt() -> None:
-        with progress(Resources(1), True) as watch:
+        with progress(Resources(1), True, again) as watch:
             watch(None, planned(trial=2), store)
             watch(record("trial", 0.1), planned(), store)
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt, match="1 of 2 done and kept, 1 left"):
+    with pytest.raises(KeyboardInterrupt, match=told):
         interrupt()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,13 +11,13 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from assay.cli.time_left import SHORT, RunProgress
 from assay.core.machine import Resources
 from assay.core.records import Record
 from assay.engine.execute.plan import Plan
 from assay.engine.execute.run import Watch
-from assay.engine.store.store import Store
+from assay.engine.store.protocol import RunStore
 from assay.report.text import seconds
+from assay.report.time_left import SHORT, RunProgress
 
 DOING = {
     "trial": "attributing",
@@ -36,17 +34,17 @@ LOG_INTERVAL = 60.0  # seconds between the first two announcements in a log; lat
 
 
 @contextmanager
-def progress(resources: Resources, quiet: bool) -> Iterator[Watch]:
+def progress(resources: Resources, quiet: bool, again: str = "") -> Iterator[Watch]:
     """A watcher that announces how long the run will take and, unless quiet, draws a bar.
 
-    An interrupt gets a message that says what is done and how to continue.
+    An interrupt gets a message that says what is done and, where the work can go on, how: ``again`` is the command.
     """
     run_progress, console = RunProgress(resources.workers, resources.machine), Console(stderr=True)
     has_bar = console.is_terminal and not quiet
     announcer = _Announcer(run_progress, lambda text: console.print(text, highlight=False, soft_wrap=True), has_bar)
     with _bar(console, quiet, run_progress) as draw:
 
-        def watch(record: Record | None, plan: Plan, store: Store) -> None:
+        def watch(record: Record | None, plan: Plan, store: RunStore) -> None:
             if record is None:
                 run_progress.begin(plan, store)
                 announcer.begin()
@@ -58,7 +56,7 @@ def progress(resources: Resources, quiet: bool) -> Iterator[Watch]:
         try:
             yield watch
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(run_progress.interrupted(shlex.join(["assay", *sys.argv[1:]]))) from None
+            raise KeyboardInterrupt(run_progress.interrupted(again)) from None
         finally:
             announcer.timer.cancel()
 

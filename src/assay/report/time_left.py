@@ -12,7 +12,7 @@ from assay.core.records import Record
 from assay.engine.artifacts.artifact import Group
 from assay.engine.execute.cost import Cost, Costs, expected, known
 from assay.engine.execute.plan import Plan
-from assay.engine.store.store import Store
+from assay.engine.store.protocol import RunStore
 
 SHORT = 5.0  # seconds: a shorter lower bound tells nothing
 
@@ -36,7 +36,7 @@ class RunProgress:
     own: Costs = field(default_factory=Costs)  # of this run
     _groups: dict[str, Group] = field(default_factory=dict)  # of planned artifacts, by their key
 
-    def begin(self, plan: Plan, store: Store) -> None:
+    def begin(self, plan: Plan, store: RunStore) -> None:
         """Set the work to be done, and load times of earlier work of the same kinds."""
         self._groups = {artifact.key: artifact.group for artifact in plan.artifacts}
         self.left = Counter(self._groups.values())
@@ -68,6 +68,8 @@ class RunProgress:
 
     def interrupted(self, command: str) -> str:
         """A message that says what is done, what is left and how to continue."""
+        if not command:
+            return f"interrupted: {self.how_far()}, nothing is kept"
         far = "nothing is computed yet" if self.left is None else f"{self.how_far()} and kept, {self.rest} left"
         return f"interrupted: {far}. Run the same command again to go on: {command}"
 
