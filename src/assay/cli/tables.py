@@ -27,12 +27,18 @@ _POINT = ("status", "value", "low", "high", "reason", "key")  # of a sweep
 
 def print_result(result: Result, console: Console | None = None) -> None:
     console = console or _console()
+    for answer in result.answers.values():
+        for line in answer.lines():
+            console.print(escape(line), highlight=False, soft_wrap=True)
+        console.print()
+        print_table(answer.table(), console)
+        console.print()
     for board in result.boards:
         if board.metrics:
             print_table(board_table(result, board), console)
             for line in (line for line in board.lines if str(line.remarks)):
                 console.print(f" {escape(line.method)}: {escape(str(line.remarks))}", highlight=False)
-            for unbeaten in unbeaten_controls(result.run, board):
+            for unbeaten in unbeaten_controls(result.run, board) if board.environment not in result.answers else ():
                 console.print(f" [yellow]{escape(str(unbeaten))}[/yellow]", highlight=False)
         else:
             console.print(f"[bold]{escape(board.environment)}[/bold]: no metric of this study is meant for it.")
@@ -94,6 +100,7 @@ def to_json(result: Result) -> dict[str, Any]:
             }
             for board in result.boards
         ],
+        "answers": {environment: answer.to_json() for environment, answer in result.answers.items()},
         "sweep": _sweep_json(result) if result.has_sweep else None,
         "faithfulness": {metric: _verdicts_json(result, metric) for metric, _ in result.verdicts},
         "agreement": [row.to_json() for table in result.agreements for row in table.rows],

@@ -11,6 +11,7 @@ from assay.core.evidence import Score, read_score
 from assay.core.records import Record
 from assay.engine.store.protocol import RunStore
 from assay.report.agreements import AgreementTable, agreement_tables
+from assay.report.answer import Answer, board_answer
 from assay.report.ceilings import ceiling_notes
 from assay.report.comparisons import comparison_notes, comparisons, letters
 from assay.report.components import by_label
@@ -25,6 +26,7 @@ from assay.stats.faithfulness import Verdict
 from assay.stats.ranks import mean_ranks, ranks
 from assay.studies.study import Study
 
+OWN = "own"  # the environment of a user's model, where no truth is known
 Pair = tuple[str, str]  # labels of an environment and of a method
 _NAMES = ("environment", "method", "metric", "key")  # of a score, in a run's rows
 
@@ -82,6 +84,7 @@ class Result:
     verdicts: Mapping[tuple[str, float], tuple[Verdict, ...]]  # by metric label and gamma
     records: Mapping[str, Record]  # by key: samples, fits, trials, evidence, scores
     agreements: tuple[AgreementTable, ...] = ()
+    answers: Mapping[str, Answer] = field(default_factory=dict)  # by label: environments that are a user's own model
 
     @cached_property
     def mixed(self) -> str:
@@ -121,7 +124,13 @@ def result(store: RunStore, run: Record | None = None) -> Result:
             board = replace(board, comparisons=comparisons(run, store, board, records))
         boards.append(board)
     agreements = agreement_tables(run, study, store, boards, records) if study.agreement else ()
-    return Result(run, tuple(boards), verdicts(study, boards), records, agreements)
+    own = {entry.label for entry in study.environments if entry.spec.name == OWN}
+    answers = {
+        board.environment: answer
+        for board in boards
+        if board.environment in own and (answer := board_answer(run, store, board, records, study.notes))
+    }
+    return Result(run, tuple(boards), verdicts(study, boards), records, agreements, answers)
 
 
 def _trial_data(run: Record, records: Mapping[str, Record]) -> dict[Pair, list[Mapping[str, Any]]]:

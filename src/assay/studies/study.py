@@ -22,9 +22,6 @@ BLOCK = 8
 MOST_BLOCKS = 10_000_000  # of attributions and of evidence in one run: each takes memory in the plan
 SCALES = ("quick", "full")
 AGREEMENT = 0.75  # (ours) share of the true effect named by a map that must have the right sign
-# Default methods and metrics for a user's own model.
-METHODS = ["gradient", "input_x_gradient", "integrated_gradients", "smoothed(of=gradient())", "random_map"]
-METRICS = ["insertion", "deletion", "sensitivity_n", "single_deletion"]
 
 
 @dataclass(frozen=True)
@@ -109,6 +106,7 @@ class Study:
     scale: str = "quick"  # or full
     full: Study | None = None  # the study at full scale, where the file has one
     full_keys: tuple[str, ...] = ()  # what differs there: keys of the file
+    notes: tuple[str, ...] = ()  # sentences about a user's data and what of it is evaluated
 
     def at(self, scale: str) -> Study:
         """The study at a scale: quick, as its file is written, or full. Each has a name, and so a store, of its own:

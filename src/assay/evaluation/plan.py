@@ -1,0 +1,207 @@
+"""What an evaluation computes: methods, metrics, rows; and how much of it fits into the time that the user gives.
+
+Times are measured on the first rows, then the cheapest sacrifice comes first: fewer rows, down to ``FEWEST``; fewer steps
+and sets of the metrics that decide; at last the methods that take longest. What the user named is never dropped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from assay.catalogue.registry import resolve
+from assay.core.machine import Machine
+from assay.core.question import Question
+from assay.core.spec import Spec
+from assay.engine.artifacts.artifact import Artifact, Block
+from assay.engine.artifacts.component import Component
+from assay.engine.artifacts.evidence import make_evidence
+from assay.engine.artifacts.model import Place
+from assay.engine.artifacts.trial import make_trials
+from assay.engine.execute.inline import MemoryEngine
+from assay.evaluation.defaults import ORDER, SIZE
+from assay.report.text import listed, seconds
+
+FEWEST = 32  # rows: fewer are only taken if nothing else is left to save
+FIRST, MORE = 1, 5  # rows on which times are measured: those of the second call less those of the first count per row
+SAVINGS = ({}, {ORDER: {"steps": 16}, SIZE: {"sets": 50}}, {ORDER: {"steps": 8}, SIZE: {"sets": 50, "sizes": 4}})
+SHARES = (1.0, 0.5, 0.25)  # of the time of these metrics, for each of the savings
+
+
+@dataclass(frozen=True)
+class Item:
+    """A method or a metric under its label."""
+
+    label: str
+    spec: Spec
+    instance: Any = None  # an object that has no spec, or whose spec cannot build it
+    named: bool = False  # by the user
+
+    def component(self, kind: str) -> Component:
+        if self.instance is not None:
+            return Component(kind, instance=self.instance)
+        return Component(kind, resolve(kind, self.spec))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is computed."""
+
+    methods: tuple[Item, ...]
+    metrics: tuple[Item, ...]
+    rows: int
+    drawn: bool = False  # rows are drawn at random; False: all rows, or the first ones, as they stand
+    estimate: float | None = None  # seconds; None: not measured
+    dropped: tuple[str, ...] = ()  # what was left out, in sentences
+
+
+@dataclass(frozen=True)
+class Time:
+    """Seconds of a kind of work: for each block, and for each row."""
+
+    block: float = 0.0
+    row: float = 0.0
+
+    def total(self, rows: int, block: int) -> float:
+        return -(-rows // block) * self.block + rows * self.row
+
+    def __mul__(self, factor: float) -> Time:
+        return Time(factor * self.block, factor * self.row)
+
+
+@dataclass(frozen=True)
+class Times:
+    """What was measured; by label."""
+
+    once: dict[str, float] = field(default_factory=dict)  # fits
+    methods: dict[str, Time] = field(default_factory=dict)
+    probes: dict[str, Time] = field(default_factory=dict)  # by metric, shared by all methods
+    judging: dict[str, Time] = field(default_factory=dict)  # by metric, for each method
+
+    def total(self, plan: Plan, block: int, share: float) -> float:
+        """Seconds of one core; the metrics that decide take ``share`` of their time."""
+        rows = plan.rows
+        judging = sum(self._of(self.judging, metric, share).total(rows, block) for metric in plan.metrics)
+        probing = sum(self._of(self.probes, metric, share).total(rows, block) for metric in plan.metrics)
+        return probing + sum(self.method(item, rows, block) + judging for item in plan.methods)
+
+    def method(self, item: Item, rows: int, block: int) -> float:
+        return self.once.get(item.label, 0.0) + self.methods.get(item.label, Time()).total(rows, block)
+
+    def _of(self, times: dict[str, Time], metric: Item, share: float) -> Time:
+        return times.get(metric.label, Time()) * (share if metric.spec.name in (ORDER, SIZE) else 1.0)
+
+
+def fitted(wanted: Plan, place: Place, block: int, budget: float | None, workers: int, machine: Machine) -> Plan:
+    """The plan, made smaller where it would take longer than ``budget`` seconds on so many workers. The rows of a plan
+    are the most that there are."""
+    if budget is None:
+        return wanted
+    began = time.perf_counter()
+    times = measured(wanted, place, machine, budget / 4)
+    left = max(0.0, budget - (time.perf_counter() - began)) * max(1, workers)
+    for saving, share in zip(SAVINGS, SHARES, strict=True):
+        smaller = replace(wanted, metrics=tuple(_cheaper(metric, saving) for metric in wanted.metrics))
+        rows = _most_rows(times, smaller, block, left, share)
+        if rows >= min(FEWEST, wanted.rows):
+            return _with_rows(wanted, replace(smaller, rows=rows), times, block, share, workers)
+    dropped, droppable = list[Item](), [item for item in wanted.methods if not item.named]
+    while rows < min(FEWEST, wanted.rows) and len(droppable) > 1:
+        slowest = max(droppable, key=lambda item: times.method(item, FEWEST, block))
+        droppable.remove(slowest)
+        dropped.append(slowest)
+        smaller = replace(smaller, methods=tuple(item for item in smaller.methods if item is not slowest))
+        rows = _most_rows(times, smaller, block, left, share)
+    smaller = replace(smaller, rows=max(rows, min(2, wanted.rows)))
+    if dropped:
+        names = listed([item.label for item in dropped])
+        smaller = replace(smaller, dropped=(*smaller.dropped, f"{names}: no time for it within {seconds(budget)}"))
+    return _with_rows(wanted, smaller, times, block, share, workers)
+
+
+def _with_rows(wanted: Plan, plan: Plan, times: Times, block: int, share: float, workers: int) -> Plan:
+    plan = replace(plan, drawn=plan.rows < wanted.rows, estimate=times.total(plan, block, share) / max(1, workers))
+    said = list(plan.dropped)
+    if plan.drawn:
+        said.append(f"{wanted.rows - plan.rows} of {wanted.rows} rows: the others were drawn at random")
+    if share < 1:
+        said.append("some steps and sets of the metrics that decide")
+    return replace(plan, dropped=tuple(said))
+
+
+def _most_rows(times: Times, plan: Plan, block: int, limit: float, share: float) -> int:
+    """The most rows that take at most ``limit`` seconds; 0 where not even one does."""
+    low, high = 0, plan.rows
+    while low < high:
+        middle = (low + high + 1) // 2
+        if times.total(replace(plan, rows=middle), block, share) <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _cheaper(metric: Item, saving: dict[str, dict[str, Any]]) -> Item:
+    changed = {} if metric.named else saving.get(metric.spec.name, {})
+    return replace(metric, spec=metric.spec.replace(**changed)) if changed else metric
+
+
+def measured(plan: Plan, place: Place, machine: Machine, limit: float) -> Times:
+    """Times on the first rows. Where one row of everything takes so long that all rows would still be quick, or that
+    nothing else fits within ``limit`` seconds, this is all that is measured."""
+    times = _times_on(plan, place, machine, FIRST)
+    spent = sum(time.row for group in (times.methods, times.probes, times.judging) for time in group.values())
+    if spent * plan.rows < limit / 8 or spent * MORE > limit or plan.rows < 2 * MORE:
+        return times
+    more = _times_on(plan, place, machine, MORE)
+
+    def refined(first: dict[str, Time], second: dict[str, Time]) -> dict[str, Time]:
+        return {label: _line(found.row, second[label].row * MORE) for label, found in first.items() if label in second}
+
+    return Times(
+        times.once,
+        refined(times.methods, more.methods),
+        refined(times.probes, more.probes),
+        refined(times.judging, more.judging),
+    )
+
+
+def _line(first: float, second: float) -> Time:
+    """From the seconds of ``FIRST`` rows and of ``MORE`` rows. A first call includes work that is done once."""
+    row = max(0.0, second - min(first, second)) / (MORE - FIRST)
+    row = max(row, second / MORE / 4)
+    return Time(max(0.0, second - MORE * row), row)
+
+
+def _times_on(plan: Plan, place: Place, machine: Machine, rows: int) -> Times:
+    engine, block = MemoryEngine(machine), (Block(0, rows),)
+    warm = make_trials(place, Component("methods", resolve_random()), Question(), block)
+    engine.realise(warm)  # builds the model
+    times = Times()
+
+    def wall(artifact: Artifact) -> float:
+        engine.realise([artifact])
+        return float(engine[artifact].cost.get("wall", 0.0))
+
+    trials = {item.label: make_trials(place, item.component("methods"), Question(), block)[0] for item in plan.methods}
+    for label, trial in trials.items():
+        for fit in trial.fit.as_need:
+            times.once[label] = wall(fit)
+        times.methods[label] = Time(row=wall(trial) / rows)
+    answered = next((trial for trial in trials.values() if engine[trial].status == "ok"), warm[0])
+    for item in plan.metrics:
+        evidence = make_evidence(answered, item.component("metrics"))
+        if evidence.probe is not None:
+            times.probes[item.label] = Time(row=wall(evidence.probe) / rows)
+        times.judging[item.label] = Time(row=wall(evidence) / rows)
+    return times
+
+
+def resolve_random() -> Spec:
+    return resolve("methods", Spec("random_map"))
+
+
+def items(kind: str, labels: Sequence[tuple[str, Spec]]) -> tuple[Item, ...]:
+    return tuple(Item(label, spec) for label, spec in labels)

@@ -1,0 +1,30 @@
+"""Methods that a metric cannot judge fairly: the method computes what the metric measures, or answers another question."""
+
+from __future__ import annotations
+
+from assay.core.spec import Spec, walk
+
+SINGLE = {"occlusion", "feature_ablation"}  # the drop of each feature alone
+FITS = {"kernel_shap", "exact_shapley", "lime_tabular", "lime_image"}  # least-squares fits of the drops of sets
+SETS = {"sensitivity_n", "infidelity"}
+PATHS = "tree_shap"  # without a background: expectations over the training rows of the trees
+
+
+def circular(method: Spec, baseline: str | float, metric: Spec) -> str:
+    """Why a pair is circular under the same replacement; empty where it is not."""
+    if metric.get("canvas") != baseline:
+        return ""
+    names: set[str] = set()
+    walk(method, lambda spec: names.add(spec.name))
+    if names & SINGLE and metric.name == "single_deletion":
+        return "it computes these very drops"
+    if names & FITS and metric.name in SETS:
+        return "it is fitted to these very drops"
+    return ""
+
+
+def other_question(method: Spec) -> str:
+    """Where a method's game is not that of any canvas; empty where it is, or where nothing is known."""
+    if method.name == PATHS and not method.get("background"):
+        return "a feature that is not known takes both branches of a tree, by the training rows that went there"
+    return ""
