@@ -19,16 +19,16 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def smallest_p(units: int) -> float:
-    """The smallest two-sided probability that a signed-rank test of so many units can have: all differences agree."""
-    return min(1.0, 2.0 ** (1 - min(units, 1000)))  # more would be 0 in floating point
+def smallest_p(units: int, sides: int = 2) -> float:
+    """The smallest probability that a signed-rank test of so many units can have: all differences agree."""
+    return min(1.0, sides * 2.0 ** -min(units, 1000))  # more would be 0 in floating point
 
 
-def largest_family(units: int) -> int:
+def largest_family(units: int, sides: int = 2) -> int:
     """With more tests than this, no difference can be significant."""
-    return math.floor(SIGNIFICANCE / smallest_p(units))
+    return math.floor(SIGNIFICANCE / smallest_p(units, sides))
 
 
-def units_needed(family: int) -> int:
+def units_needed(family: int, sides: int = 2) -> int:
     """The fewest units with which a difference can be significant in a family of so many tests."""
-    return next(units for units in range(1, 100) if largest_family(units) >= family)
+    return next(units for units in range(1, 100) if largest_family(units, sides) >= family)

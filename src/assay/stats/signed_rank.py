@@ -1,4 +1,4 @@
-"""Wilcoxon's signed-rank test of paired values, two-sided.
+"""Wilcoxon's signed-rank test of paired values, two-sided or one-sided.
 
 Differences of 0 are left out, as Wilcoxon did. Ties among the others share their average rank. Up to 50 differences the
 probability is exact, given the ranks: all signs are counted. Beyond, it is normal, with a correction for continuity.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from assay.stats.ranks import average_ranks, joined_within, rounded_differences,
 EXACT = 50  # up to so many differences
 
 Numbers = npt.NDArray[np.float64]
+Alternative = Literal["two-sided", "greater"]
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,15 @@ class SignedRank:
     count: int  # of differences that are not 0
 
 
-def signed_rank_test(left: Numbers, right: Numbers) -> SignedRank:
-    """Whether left and right differ. Both have finite numbers, in the same order."""
+def signed_rank_test(left: Numbers, right: Numbers, alternative: Alternative = "two-sided") -> SignedRank:
+    """Whether left and right differ, or whether left is greater. Both have finite numbers, in the same order."""
     ranks = _signed_ranks(left, right)
     if not len(ranks):
         return SignedRank(1.0, 0.0, 0)
-    total = float(np.abs(ranks).sum())
-    return SignedRank(_probability(ranks), float(ranks.sum()) / total, len(ranks))
+    surplus = float(ranks.sum())
+    one_sided = _upper_tail(-ranks if alternative == "two-sided" and surplus < 0 else ranks)
+    p = one_sided if alternative == "greater" else min(1.0, 2 * one_sided)
+    return SignedRank(p, surplus / float(np.abs(ranks).sum()), len(ranks))
 
 
 def _signed_ranks(left: Numbers, right: Numbers) -> Numbers:
@@ -49,13 +53,14 @@ def _signed_ranks(left: Numbers, right: Numbers) -> Numbers:
     return np.asarray(np.sign(differences) * average_ranks(sizes), np.float64)
 
 
-def _probability(ranks: Numbers) -> float:
-    surplus, sizes = abs(float(ranks.sum())), np.abs(ranks)
+def _upper_tail(ranks: Numbers) -> float:
+    """The probability that chance signs give as large a sum of signed ranks, or a larger one."""
+    surplus, sizes = float(ranks.sum()), np.abs(ranks)
     if len(ranks) > EXACT:
-        return float(min(1.0, 2 * scipy.special.ndtr(-max(surplus - 1, 0) / np.sqrt(np.square(sizes).sum()))))
-    smaller_sum = round(float(sizes.sum()) - surplus)  # twice the smaller of both rank sums, a whole number
+        return float(scipy.special.ndtr(-(surplus - 1) / np.sqrt(np.square(sizes).sum())))
+    negative_sum = round(float(sizes.sum()) - surplus)  # twice the sum of negative ranks, a whole number
     doubled = tuple(sorted(round(2 * float(size)) for size in sizes))
-    return float(min(1.0, 2 * _cumulative(doubled)[smaller_sum]))
+    return float(_cumulative(doubled)[negative_sum])
 
 
 @lru_cache(maxsize=4096)

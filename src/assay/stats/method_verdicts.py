@@ -1,0 +1,353 @@
+"""What can be said about each attribution method on a user's own model, where no truth is known.
+
+A method is judged in cells: by a family (``order``: symmetric relevance gain, ``size``: Sensitivity-N; higher is better
+in both) under a canvas (what replaced removed features). A cell decides for a method if it has a value there and is not
+circular: circular is a metric that asks what the method already optimised. Random maps have mean 0 in both families, so
+**chance** is 0 in every row. The other controls are methods that know nothing about the model, such as edges. A method
+is held against each of them, row by row. ``docs/verdicts.md`` explains the rules and says how often they err.
+
+Tests are one-sided signed-rank tests over rows, with Holm's correction at ``ALPHA``.
+
+- **Above**: one p for each method and family, the largest over canvases and controls: the method must be above every
+  control under every canvas. Corrected over methods x families. Controls get no verdict and are not counted.
+- **Above in a cell**: the largest p over controls, corrected over methods x families x canvases.
+- **Best** of a cell: the method with the highest mean that decides there on enough rows. **Separated below the best**:
+  the best's values exceed the method's; corrected over methods x families x canvases, and for the choice of the best.
+- **No better than chance in a cell**: the upper limit of the method's mean lead over some control is below
+  ``NEGLIGIBLE`` times the best's lead over chance. If no method is above chance on average, the cell cannot show it.
+
+The first that holds is the outcome:
+
+1. **not tested**: no cell decides.
+2. **undecided**, if the data have fewer rows than could be significant in so many tests: 2^-rows x tests > ``ALPHA``.
+3. **passes**: above in every family that decides, and nowhere separated below the best.
+4. **behind**: above in every family that decides, and separated below the best in every cell.
+5. **no better than chance**: in every cell that decides.
+6. **depends**: above in one cell and not separated below the best there; in another cell separated below the best or no
+   better than chance.
+7. **undecided**, with the number of rows that would decide if means and deviations stayed as they are.
+
+Passing is necessary, not sufficient. Rows count as independent.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import permutations
+from typing import Any, Literal
+
+import numpy as np
+
+from assay.core.errors import AssayError
+from assay.stats.holm import SIGNIFICANCE, holm, units_needed
+from assay.stats.judged import CHANCE, Judged, Lead, Place, Table, lead
+from assay.stats.rows_needed import MOST_ROWS, rows_needed, times_for_limit, times_for_significance
+
+ALPHA = SIGNIFICANCE  # of all tests of a kind together
+NEGLIGIBLE = 0.1  # of the best method's lead over chance
+FEWEST_PER_CLASS = 12  # rows of a class that gets verdicts of its own
+
+Outcome = Literal["passes", "behind", "no better than chance", "depends", "undecided", "not tested"]
+State = Literal["above", "behind", "no better than chance", "below the best", "open", "circular", "undefined"]
+LOST: tuple[State, ...] = ("behind", "no better than chance", "below the best")
+
+
+@dataclass(frozen=True)
+class VerdictCell:
+    """One method by one family under one canvas. A probability is None where nothing was tested."""
+
+    family: str
+    canvas: str
+    rows: int  # with a value
+    leads: tuple[Lead, ...]  # over chance first, which is the method's mean; none without a value
+    circular: str = ""
+    best: str = ""  # the best method here
+    best_mean: float | None = None
+    behind_by: float | None = None  # mean of best minus method
+    p: float | None = None  # above all controls
+    p_holm: float | None = None
+    p_behind: float | None = None  # below the best
+    p_behind_holm: float | None = None
+    no_better_than: tuple[str, ...] = ()  # controls over which the lead is negligible
+    state: State = "open"
+
+    @property
+    def mean(self) -> float | None:
+        return self.leads[0].mean if self.leads else None
+
+    @property
+    def margin(self) -> float:
+        """A smaller lead is negligible; minus infinity where no method is above chance: no lead is."""
+        return NEGLIGIBLE * self.best_mean if self.best_mean is not None and self.best_mean > 0 else -math.inf
+
+    @property
+    def decides(self) -> bool:
+        return self.p is not None
+
+    @property
+    def separated(self) -> bool:
+        """Below the best."""
+        return self.p_behind_holm is not None and self.p_behind_holm <= ALPHA
+
+    @property
+    def place(self) -> str:
+        return f"{self.family} under {self.canvas}"
+
+    def __str__(self) -> str:
+        first = self.leads[0]
+        interval = "" if first.low is None else f" [{first.low:.3f}, {first.high:.3f}]"
+        return f"{self.place} ({first.mean:.3f}{interval})"
+
+
+@dataclass(frozen=True)
+class MethodVerdict:
+    """What is said about one method."""
+
+    method: str
+    outcome: Outcome
+    reason: str
+    p_holm: Mapping[str, float]  # by family that decides
+    rows: int  # the fewest of a cell that decides
+    rows_needed: int | None  # of data, where undecided; None there if no number up to 100,000 would decide
+    cells: tuple[VerdictCell, ...]
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """All methods but controls, by name."""
+
+    methods: tuple[MethodVerdict, ...]
+    best: Mapping[str, str]  # method, by "order under zero"
+    controls: tuple[str, ...]  # chance first
+    controls_left_out: tuple[str, ...]  # with the place and the reason
+    rows: int
+    rows_minimum: int  # with fewer nothing can be significant
+    tests: int  # methods x families
+    cell_tests: int  # methods x families x canvases
+    comparisons: int  # with the best
+    alpha: float = ALPHA
+
+    def __getitem__(self, method: str) -> MethodVerdict:
+        return next(verdict for verdict in self.methods if verdict.method == method)
+
+    def to_json(self) -> dict[str, Any]:
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
+
+
+def method_verdicts(judged: Sequence[Judged], controls: Sequence[str] = ()) -> Verdicts:
+    """A verdict for each method that is no control."""
+    return _decided([Table.of(judged, controls)])[0]
+
+
+def by_class(
+    judged: Sequence[Judged], labels: Sequence[Hashable], controls: Sequence[str] = ()
+) -> dict[Hashable, Verdicts]:
+    """Verdicts within each class of ``FEWEST_PER_CLASS`` rows or more, corrected over these classes, too."""
+    table = Table.of(judged, controls)
+    if len(labels) != table.rows:
+        raise AssayError(f"There are {len(labels)} labels for {table.rows} rows. Give one label for each row.")
+    rows = {label: [row for row, other in enumerate(labels) if other == label] for label in dict.fromkeys(labels)}
+    enough = {label: table.take(chosen) for label, chosen in rows.items() if len(chosen) >= FEWEST_PER_CLASS}
+    return dict(zip(enough, _decided(list(enough.values())), strict=True))
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """What is corrected for, in all tables together."""
+
+    tests: int
+    cell_tests: int
+    comparisons: int
+    fewest: int  # rows
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One method of a table: the rules."""
+
+    method: str
+    rows: int  # of data
+    cells: tuple[VerdictCell, ...]
+    p_holm: Mapping[str, float] = field(default_factory=dict)  # by family that decides
+
+    @property
+    def deciding(self) -> list[VerdictCell]:
+        return [cell for cell in self.cells if cell.decides]
+
+    @property
+    def p(self) -> dict[str, float]:
+        """By family that decides: above all controls under all canvases."""
+        families = dict.fromkeys(cell.family for cell in self.deciding)
+        return {name: max(cell.p or 0.0 for cell in self.deciding if cell.family == name) for name in families}
+
+    def outcome(self, fewest: int) -> Outcome:
+        cells = self.deciding
+        above = all(p <= ALPHA for p in self.p_holm.values())
+        if not cells:
+            return "not tested"
+        if self.rows < fewest:
+            return "undecided"
+        if above and not any(cell.separated for cell in cells):
+            return "passes"
+        if above and all(cell.separated for cell in cells):
+            return "behind"
+        if all(cell.no_better_than for cell in cells):
+            return "no better than chance"
+        if any(cell.state == "above" for cell in cells) and any(cell.state in LOST for cell in cells):
+            return "depends"
+        return "undecided"
+
+    def rows_needed(self, counts: _Counts) -> int | None:
+        """By the shortest way: above in every family, no better than chance in every cell, or one of each."""
+        cells, separated = self.deciding, [cell.separated for cell in self.deciding]
+        above = {id(cell): times_for_significance(cell.p or 0.0, counts.cell_tests) for cell in cells}
+        lost = {id(cell): 0.0 if cell.state in LOST else _times_for_no_better(cell, counts.fewest) for cell in cells}
+        times = [
+            max(_times_for_no_better(cell, counts.fewest) for cell in cells),
+            *(max(above[id(one)], lost[id(other)]) for one, other in permutations(cells, 2) if one.state not in LOST),
+        ]
+        if all(separated) or not any(separated):
+            times.append(max(times_for_significance(p, counts.tests) for p in self.p.values()))
+        return rows_needed(self.rows, min(times), counts.fewest)
+
+    def verdict(self, counts: _Counts) -> MethodVerdict:
+        outcome = self.outcome(counts.fewest)
+        needed = self.rows_needed(counts) if outcome == "undecided" else None
+        fewest = min((cell.rows for cell in self.deciding), default=0)
+        reason = self._reason(outcome, needed, counts)
+        return MethodVerdict(self.method, outcome, reason, self.p_holm, fewest, needed, self.cells)
+
+    def _reason(self, outcome: Outcome, needed: int | None, counts: _Counts) -> str:
+        cells = self.deciding
+        if outcome == "not tested":
+            return "; ".join(f"{cell.place}: {cell.circular or 'undefined in all rows'}" for cell in self.cells)
+        if outcome == "passes":
+            return f"{_above(cells)}; not separated below the best"
+        if outcome == "behind":
+            return f"{_above(cells)}; separated below {_names(cell.best for cell in cells)}"
+        if outcome == "no better than chance":
+            controls = _names(cell.no_better_than[0] for cell in cells)
+            return f"no better than {controls} in {_places(cells)}: a lead below a tenth of the best method's"
+        if outcome == "depends":
+            higher = ", ".join(str(cell) for cell in cells if cell.state == "above")
+            return f"above chance in {higher}, but {'; '.join(_loss(cell) for cell in cells if cell.state in LOST)}"
+        if self.rows < counts.fewest:
+            return f"{self.rows} rows are too few for any verdict: {counts.tests} tests need {counts.fewest} or more"
+        p = ", ".join(f"{value:.2g} in {family}" for family, value in self.p_holm.items())
+        decide = f"about {needed:,} rows would decide" if needed else f"not even {MOST_ROWS:,} rows would decide"
+        return f"p = {p}; {decide}, if means and deviations stay as they are"
+
+
+def _times_for_no_better(cell: VerdictCell, fewest: int) -> float:
+    """How many times the rows show that the lead over some control is negligible."""
+    times = [times_for_limit(one.mean, one.upper, cell.margin) for one in cell.leads if one.upper is not None]
+    return max(fewest / cell.rows, min(times, default=math.inf))
+
+
+def _above(cells: Sequence[VerdictCell]) -> str:
+    return f"above {_names(one.over for cell in cells for one in cell.leads)} in {_places(cells)}"
+
+
+def _loss(cell: VerdictCell) -> str:
+    if cell.state == "no better than chance":
+        return f"no better than {_names(cell.no_better_than)} in {cell}"
+    return f"below {cell.best} by {cell.behind_by:.3f} in {cell}"
+
+
+def _places(cells: Sequence[VerdictCell]) -> str:
+    families, canvases = (dict.fromkeys(names) for names in zip(*((c.family, c.canvas) for c in cells), strict=True))
+    if len(cells) < len(families) * len(canvases):
+        return _names(cell.place for cell in cells)
+    under = {1: next(iter(canvases)), 2: "both canvases"}.get(len(canvases), f"all {len(canvases)} canvases")
+    return f"{_names(families)} under {under}"
+
+
+def _names(names: Iterable[str]) -> str:
+    *first, last = dict.fromkeys(names)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _decided(tables: Sequence[Table]) -> list[Verdicts]:
+    """The verdicts of each table, corrected for the tests of all of them."""
+    tests = len({(index, name, place[0]) for index, table in enumerate(tables) for name, place in table.deciding})
+    fewest = units_needed(tests, sides=1)
+    cases = [
+        [
+            _Case(name, table.rows, tuple(_measured(table, name, place, fewest) for place in table.places(name)))
+            for name in table.methods
+        ]
+        for table in tables
+    ]
+    cells = [cell for table_cases in cases for case in table_cases for cell in case.deciding]
+    counts = _Counts(tests, len(cells), sum(cell.p_behind is not None for cell in cells), fewest)
+    corrected = _corrected(cases)
+    return [
+        Verdicts(
+            tuple(case.verdict(counts) for case in table_cases),
+            {f"{family} under {canvas}": table.best((family, canvas), fewest) for family, canvas in table.values},
+            (CHANCE, *table.controls),
+            tuple(table.left_out(fewest)),
+            table.rows,
+            fewest,
+            counts.tests,
+            counts.cell_tests,
+            counts.comparisons,
+        )
+        for table, table_cases in zip(tables, corrected, strict=True)
+    ]
+
+
+def _measured(table: Table, method: str, place: Place, fewest: int) -> VerdictCell:
+    """A cell before any correction."""
+    leads, circular = table.leads(method, place, fewest), table.circular[method, place]
+    cell = VerdictCell(*place, table.count(method, place), leads, circular)
+    if circular or not leads:
+        return replace(cell, state="circular" if circular else "undefined")
+    cell, best, here = replace(cell, p=max(one.p for one in leads)), table.best(place, fewest), table.values[place]
+    if not best:
+        return cell
+    cell = replace(cell, best=best, best_mean=float(np.nanmean(here[best])))
+    ahead = lead(here[best], here[method], method) if best != method else None
+    negligible = (one.over for one in leads if one.upper is not None and one.upper < cell.margin)
+    return replace(
+        cell,
+        no_better_than=tuple(negligible) if cell.rows >= fewest else (),
+        behind_by=None if ahead is None else ahead.mean,
+        p_behind=None if ahead is None else ahead.p,
+    )
+
+
+def _corrected(cases: Sequence[Sequence[_Case]]) -> list[list[_Case]]:
+    """Cases with Holm's corrections, each over all tables, and the states that follow."""
+    flat = [case for table_cases in cases for case in table_cases]
+    cells = [cell for case in flat for cell in case.deciding]
+    family = iter(holm([p for case in flat for p in case.p.values()]))
+    above = iter(holm([cell.p for cell in cells if cell.p is not None]))
+    behind = iter(holm([cell.p_behind for cell in cells if cell.p_behind is not None]))
+
+    def cell_of(cell: VerdictCell) -> VerdictCell:
+        if not cell.decides:
+            return cell
+        p_behind_holm = None if cell.p_behind is None else next(behind)
+        cell = replace(cell, p_holm=next(above), p_behind_holm=p_behind_holm)
+        return replace(cell, state=_state(cell))
+
+    return [
+        [
+            replace(case, cells=tuple(map(cell_of, case.cells)), p_holm={name: next(family) for name in case.p})
+            for case in table_cases
+        ]
+        for table_cases in cases
+    ]
+
+
+def _state(cell: VerdictCell) -> State:
+    if cell.p_holm is not None and cell.p_holm <= ALPHA:
+        return "behind" if cell.separated else "above"
+    if cell.no_better_than:
+        return "no better than chance"
+    return "below the best" if cell.separated else "open"
