@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union, overload
 
@@ -30,15 +30,19 @@ from assay.engine.artifacts.trial import make_trials
 from assay.engine.execute.inline import MemoryEngine
 from assay.engine.execute.run import run as run_study
 from assay.engine.store.store import Store
-from assay.evaluation import Evaluation, by_name
-from assay.evaluation import evaluate as evaluate_in_memory
-from assay.own_model import USER_PROCESS, own_model
+from assay.evaluation.canvases import Canvas, canvases
+from assay.evaluation.defaults import default_methods
+from assay.evaluation.evaluation import Evaluation, by_name
+from assay.evaluation.evaluation import evaluate as evaluate_in_memory
+from assay.evaluation.plan import Item
+from assay.evaluation.study import metric_items, spec_of
+from assay.own_model import USER_PROCESS, OwnModel, own_model
 from assay.report.board import Result, result
 from assay.report.remarks import method_remarks
 from assay.stats.faithfulness import Measured, Verdict, checks_for
 from assay.studies.faithfulness import floors
 from assay.studies.shipped import find
-from assay.studies.study import AGREEMENT, BLOCK, METHODS, METRICS, Study
+from assay.studies.study import AGREEMENT, BLOCK, Study
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,31 +188,47 @@ def evaluate(
     model: nn.Module | Any,
     x: Rows,
     target: Tensor | Array | int | None = None,
-    methods: Sequence[str | Any] = METHODS,
-    metrics: Sequence[str | Any] = METRICS,
+    methods: Sequence[str | Any] | None = None,
+    metrics: Sequence[str | Any] | None = None,
     *,
     label: Tensor | Array | None = None,
     reference: Rows | None = None,
+    background: Rows | None = None,
     readout: str | None = None,
     outputs: str | None = None,
-    baseline: str | float = "zero",
+    baseline: str | float | None = None,
+    canvas: Canvas | Sequence[Canvas] | None = None,
+    imputer: Canvas | Sequence[Canvas] | None = None,
+    limit: int | None = None,
+    budget: float | None = 60.0,
     memory: int = USER_PROCESS.memory,
 ) -> Evaluation:
-    """Score methods on your own model and rows; no truth is needed. ``print`` the result.
+    """Which explanations of your model can you trust? No truth is needed. ``print`` the result.
+
+    Every method is tested against chance: do the features that it names change the model's answer more than others, and
+    do its numbers say by how much? ``result.verdict`` has the outcome for each method.
 
     Parameters
     ----------
     model : a torch module, or an estimator in scikit-learn's manner
     x : rows as the model reads them, floats: images (N, C, H, W) or a table (N, D)
     target : the class to explain, one for all or one per row; None: the predicted class
-    methods, metrics : specs or objects
+    methods, metrics : specs or objects; None: those that fit the model, and those that decide
     label : the true class of each row, for metrics that use accuracy; None: ``target`` if given, else the predictions
-    reference : training rows, for methods that fit and metrics that prepare
+    reference : training rows, for what replaces features and for methods that fit; None: the rows themselves.
+        ``background`` is another name for it
     readout : the number explained: logit, probability, margin or value; None: what the model returns
     outputs : what the model returns: logits (None, but for an estimator what it has), probabilities or a value
-    baseline : what inputs are compared with: zero, mean (of the reference), uniform (noise) or a number
+    baseline : what methods compare with: zero, mean (of the reference), uniform (noise) or a number; None: mean for a
+        table, zero for images
+    canvas : what replaces a removed feature in metrics that do not say it: rows (of the reference, answers averaged),
+        mean, blur, colour, zero, ..., a number, or a function (x, keep) -> x; or a list of these. None: two of them.
+        ``imputer`` is another name for it: "marginal" is rows, "baseline" what methods compare with
+    limit : at most so many rows, the first ones
+    budget : seconds that it may take: rows, steps and methods are chosen to fit; None: everything, however long
     memory : bytes for one model call
     """
+    reference, canvas = _either(reference=reference, background=background), _either(canvas=canvas, imputer=imputer)
     own = own_model(
         model,
         x,
@@ -219,10 +239,47 @@ def evaluate(
         outputs=outputs,
         baseline=baseline,
         memory=memory,
+        own_reference=True,
     )
-    named_methods = by_name(method_and_name(method) for method in _checked_list("methods", methods))
-    named_metrics = by_name(component_and_name("metrics", metric) for metric in _checked_list("metrics", metrics))
-    return evaluate_in_memory(own, named_methods, named_metrics)
+    own = own.first(limit)
+    if own.setting.reference is None and metrics is None and canvas is None:
+        raise SpecError(
+            "one row without reference: what would replace a removed feature? Give reference, training rows, or "
+            "canvas, a number for example."
+        )
+    chosen = canvases(own.setting.kind, canvas, own.setting.question.baseline or "zero")
+    method_items, left_out = _method_items(methods, own)
+    metric_list = None if metrics is None else _checked_list("metrics", metrics)
+    source = "the evaluated rows" if reference is None else f"{len(own.setting.reference.x)} rows"  # type: ignore[union-attr]
+    return evaluate_in_memory(own, method_items, _metric_items(metric_list, chosen), budget, source, left_out)
+
+
+def _either(**values: Any) -> Any:
+    """The value of a parameter that has two names."""
+    given = {name: value for name, value in values.items() if value is not None}
+    if len(given) > 1:
+        raise SpecError(f"{' and '.join(given)} are two names for the same: give one.")
+    return next(iter(given.values()), None)
+
+
+def _method_items(methods: Sequence[Any] | None, own: OwnModel) -> tuple[list[Item], list[str]]:
+    if methods is None:
+        specs, left_out = default_methods(own.setting, own.samples, own.machine)
+        return [Item(text, Spec.parse(text)) for text in specs], left_out
+    found = by_name(method_and_name(method) for method in _checked_list("methods", methods))
+    return [Item(name, spec_of(instance, name), instance, named=True) for name, instance in found.items()], []
+
+
+def _metric_items(metrics: Sequence[Any] | None, chosen: Sequence[Canvas]) -> list[Item]:
+    """Metrics named by a spec are put on the canvas; objects are as they are."""
+    if metrics is None:
+        return metric_items(None, chosen)
+    items: list[Item] = []
+    for metric, name in ((metric, component_and_name("metrics", metric)) for metric in metrics):
+        on_canvas = metric_items([(name[1], Spec.parse(metric))], chosen) if isinstance(metric, str) else []
+        items += on_canvas or [Item(name[1], spec_of(name[0], name[1]), name[0], named=True)]
+    labels = by_name((item, item.label) for item in items)
+    return [replace(item, label=label) for label, item in labels.items()]
 
 
 def _checked_list(name: str, components: Sequence[Any]) -> Sequence[Any]:

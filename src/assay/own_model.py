@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar
@@ -18,7 +18,16 @@ from assay.engine.artifacts.artifact import Block, default_block_size, split_blo
 from assay.engine.artifacts.component import Component
 from assay.engine.artifacts.model import Place, make_place
 from assay.environments.own import Own
-from assay.foreign.inputs import as_classes, as_rows, checked_baseline, checked_classes, checked_rows, dtype_name
+from assay.foreign.inputs import (
+    as_classes,
+    as_rows,
+    checked_baseline,
+    checked_classes,
+    checked_rows,
+    column_names,
+    default_baseline,
+    dtype_name,
+)
 from assay.foreign.models import count_outputs, default_readout, own_setting, predictions
 from assay.train.estimator import as_model
 
@@ -40,10 +49,13 @@ class InMemoryEnvironment:
     def setting(self, _seed: int, _weights: Mapping[str, Tensor]) -> Setting:
         return self.model
 
-    def sample(self, indices: Sequence[int], _seed: int) -> Samples:
-        positions, rows = list(indices), self.rows
+    def identities(self, indices: Sequence[int], seed: int) -> list[Hashable]:
+        return list(Own.order(len(self.rows), seed)[list(indices)].tolist())
+
+    def sample(self, indices: Sequence[int], seed: int) -> Samples:
+        positions, rows = Own.order(len(self.rows), seed)[list(indices)].tolist(), self.rows
         target = None if rows.target is None else rows.target[positions]
-        return Samples(rows.x[positions], rows.label[positions], None, tuple(positions), target)
+        return Samples(rows.x[positions], rows.label[positions], None, tuple(indices), target)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +67,24 @@ class OwnModel:
     machine: Machine
 
     @property
+    def environment(self) -> InMemoryEnvironment:
+        return InMemoryEnvironment(self.setting, self.samples)
+
+    @property
     def place(self) -> Place:
-        environment = Component("environments", instance=InMemoryEnvironment(self.setting, self.samples))
-        return make_place(environment, 0, 0, self.machine.dtype)
+        return make_place(Component("environments", instance=self.environment), 0, 0, self.machine.dtype)
+
+    def first(self, limit: int | None) -> OwnModel:
+        """The same with at most so many rows."""
+        if limit is None or limit >= len(self.samples):
+            return self
+        if limit < 1:
+            raise SpecError(f"limit={limit} leaves no rows: give at least 1.")
+        rows, target = self.samples, self.samples.target
+        fewer = Samples(
+            rows.x[:limit], rows.label[:limit], None, rows.indices[:limit], None if target is None else target[:limit]
+        )
+        return replace(self, samples=fewer)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -73,14 +100,19 @@ def own_model(
     reference: Any = None,
     readout: str | None = None,
     outputs: str | None = None,
-    baseline: str | float = "zero",
+    baseline: str | float | None = "zero",
     memory: int = USER_PROCESS.memory,
+    own_reference: bool = False,
 ) -> OwnModel:
-    """A model and rows, checked; the parameters are those of ``assay.evaluate``."""
+    """A model and rows, checked; the parameters are those of ``assay.evaluate``. With ``own_reference``, rows without a
+    reference are their own."""
     model, outputs = as_model(model, outputs)
     rows = checked_rows("x", as_rows("x", x, model))
+    if own_reference and reference is None and len(rows) > 1:
+        reference = rows
+    baseline = default_baseline(rows, reference is not None) if baseline is None else baseline
     question = _question(outputs, readout, checked_baseline(baseline, rows.dtype), target, reference)
-    setting = own_setting(model, rows, question, outputs)
+    setting = own_setting(model, rows, question, outputs, names=column_names(x))
     count = count_outputs(setting.model, rows, outputs)
     if outputs == "value" and count > 1 and target is None:
         raise SpecError(f"the model answers with {count} values: give target, the one to explain, 0 to {count - 1}.")

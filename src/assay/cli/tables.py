@@ -28,8 +28,8 @@ _POINT = ("status", "value", "low", "high", "reason", "key")  # of a sweep
 def print_result(result: Result, console: Console | None = None) -> None:
     console = console or _console()
     for answer in result.answers.values():
-        for line in answer.lines():
-            console.print(escape(line), highlight=False, soft_wrap=True)
+        for sentence in answer.lines():
+            console.print(escape(sentence), highlight=False, soft_wrap=True)
         console.print()
         print_table(answer.table(), console)
         console.print()

@@ -30,6 +30,7 @@ from assay.foreign.inputs import (
     checked_baseline,
     checked_classes,
     checked_rows,
+    default_baseline,
     features_of,
     one_line,
 )
@@ -47,6 +48,9 @@ class Own:
 
     For seed 0 sample i is row i of the file; other seeds draw an order. More samples than rows are an error. Images are
     ``(N, channels, height, width)``, tables ``(N, columns)``. Without labels, the model's predictions are used.
+
+    Without reference rows, the rows are their own reference. Methods compare a table with the mean of the reference, an
+    image with 0, unless ``baseline`` says otherwise.
 
     Rows are floats, as the model reads them. The model is used frozen, in evaluation mode and in ``dtype`` (ours: peers
     take it unchanged), and must answer a row the same way alone and among others. Its source, your modules that it
@@ -67,7 +71,7 @@ class Own:
     outputs: Literal["logits", "probabilities", "value"] | None = None  # what the model answers with; None: logits
     readout: Literal["logit", "probability", "margin", "value"] | None = None  # what is explained; None: as outputs
     target: Literal["predicted", "label"] = "predicted"  # which class is explained
-    baseline: str | float = "zero"  # what methods compare with: zero, mean, uniform or a number
+    baseline: str | float | None = None  # what methods compare with: zero, mean, uniform, a number; None: by the data
     dtype: Literal["float32", "float64"] = "float32"  # what rows and weights are rounded to as they are read
 
     @classmethod
@@ -79,20 +83,32 @@ class Own:
         """How many rows the data has."""
         return len(self._arrays["x"])
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Of the arrays that the data has."""
+        return frozenset(self._arrays)
+
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
-        arrays, ready, baseline = self._arrays, self._ready, checked_baseline(self.baseline)
+        arrays, ready, baseline = self._arrays, self._ready, self._baseline
         if ready.kind == "value" and ready.outputs > 1:
             raise SpecError(
                 f"own: {self.model} answers with {ready.outputs} values, and an environment cannot say which of them "
                 "is explained: give a model that answers with one, or call assay.evaluate with a target."
             )
-        if baseline == "mean" and "reference_x" not in arrays:
-            raise SpecError("own: the baseline 'mean' is that of training rows: give them as reference_x in the data.")
         x = self._rows("x")
+        if baseline == "mean" and len(x) < 2 and "reference_x" not in arrays:
+            raise SpecError("own: the baseline 'mean' is that of several rows: give them as reference_x in the data.")
         if "y" in arrays:
             self._labels_of(x, arrays["y"], "y")
         question = Question(models.default_readout(ready.kind, self.readout), 1.0, baseline, self.target)
         return models.own_setting(ready.module, x, question, ready.kind, self._reference(x))
+
+    @property
+    def _baseline(self) -> str | float:
+        has_reference = "reference_x" in self._arrays or self.rows > 1
+        return checked_baseline(
+            default_baseline(self._rows("x"), has_reference) if self.baseline is None else self.baseline
+        )
 
     @property
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
@@ -110,8 +126,12 @@ class Own:
                 f"own: row {max(rows)} was asked for and {self.data or 'the example'} has {count}. Samples are "
                 "computed in whole blocks: give the study at most as many samples, and a block that divides them."
             )
-        order = torch.randperm(count, generator=generator("own", "order", seed)).numpy() if seed else np.arange(count)
-        return list(order[rows].tolist())
+        return list(self.order(count, seed)[rows].tolist())
+
+    @staticmethod
+    def order(count: int, seed: int) -> NDArray[np.int64]:
+        """In which order a seed takes the rows."""
+        return torch.randperm(count, generator=generator("own", "order", seed)).numpy() if seed else np.arange(count)
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
         arrays, rows = self._arrays, np.array(self.identities(indices, seed), dtype=np.int64)
@@ -119,8 +139,8 @@ class Own:
         return Samples(x, self._labels_of(x, arrays["y"][rows] if "y" in arrays else None, "y"), None, tuple(indices))
 
     def _reference(self, like: Tensor) -> Reference | None:
-        if "reference_x" not in self._arrays:
-            return None
+        if "reference_x" not in self._arrays:  # rows are their own reference, one row says nothing about others
+            return Reference(like, self._labels_of(like, self._arrays.get("y"), "y")) if len(like) > 1 else None
         x = self._rows("reference_x", like)
         return Reference(x, self._labels_of(x, self._arrays.get("reference_y"), "reference_y"))
 

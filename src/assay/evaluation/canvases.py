@@ -1,7 +1,7 @@
-"""What replaces a removed feature of a user's data: chosen here, for the shell and for Python, and named in every output.
+"""What replaces a removed feature of a user's data: chosen here for the shell and for Python, named in every output.
 
 Metrics by themselves replace a feature by 0, as most papers do. No row of a table is 0 in every column, and no natural
-image is black, so that a model's answers there say little about it. Rows of the reference are data that the model knows.
+image is black, so that a model's answers there say little about it. The model knows values of reference rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ def canvases(kind: str, asked: Canvas | Sequence[Canvas] | None, baseline: str |
     if asked is None:
         return CHOICES[kind]
     items = [asked] if isinstance(asked, str) or not isinstance(asked, Sequence) else list(asked)
-    found = [baseline if item == "baseline" else SYNONYMS.get(item, item) if isinstance(item, str) else item for item in items]
+    found = [
+        baseline if item == "baseline" else SYNONYMS.get(item, item) if isinstance(item, str) else item
+        for item in items
+    ]
     if not found:
         raise SpecError("canvas=[]: name at least one, or leave it out.")
     return tuple(dict.fromkeys(found))

@@ -10,11 +10,11 @@ from math import prod
 from torch import nn
 
 from assay.core.errors import AssayError, NotApplicable
-from assay.core.setting import Samples, Setting
-from assay.engine.artifacts.answer import fit, make_query
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.rng import Stream
+from assay.core.setting import Samples, Setting
+from assay.engine.artifacts.answer import fit, make_query
 from assay.methods.tree_shap import TreeShap
 from assay.train.estimator import Estimator
 

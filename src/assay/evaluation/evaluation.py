@@ -82,7 +82,9 @@ class Evaluation:
             return score
         names = {name: getattr(score, name) for name in ("environment", "method", "metric", "key")}
         (series,) = (one for one in self.finished.run.data["trials"] if one["method"] == score.method)
-        blocks = [Evidence.from_arrays(store.load(self.result.records[key])) for key in series["evidence"][score.metric]]
+        blocks = [
+            Evidence.from_arrays(store.load(self.result.records[key])) for key in series["evidence"][score.metric]
+        ]
         whole = replace(read_score(record, names, store.load(record)), rank=score.rank, explains=score.explains)
         return replace(whole, reads=score.reads, evidence=merge(blocks))
 
@@ -158,11 +160,16 @@ class Evaluation:
 
 
 def evaluate(
-    own: OwnModel, methods: Sequence[Item], metrics: Sequence[Item], budget: float | None, reference: str
+    own: OwnModel,
+    methods: Sequence[Item],
+    metrics: Sequence[Item],
+    budget: float | None,
+    reference: str,
+    left_out: Sequence[str] = (),
 ) -> Evaluation:
     """Judge every method by every metric, on as many rows as ``budget`` seconds allow."""
     block, rows = default_block_size(own.setting.kind), len(own.samples)
-    wanted = Plan(tuple(methods), tuple(metrics), rows)
+    wanted = Plan(tuple(methods), tuple(metrics), rows, dropped=tuple(left_out))
     plan = fitted(wanted, own.place, block, budget, 1, own.machine)
     environment = Entry(Spec("own"), LABEL, samples=plan.rows, block=block, rows=rows)
     said = notes(own.setting.features.shape, rows, own.setting.kind, reference, plan)

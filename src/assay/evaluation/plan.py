@@ -1,13 +1,12 @@
 """What an evaluation computes: methods, metrics, rows; and how much of it fits into the time that the user gives.
 
-Times are measured on the first rows, then the cheapest sacrifice comes first: fewer rows, down to ``FEWEST``; fewer steps
-and sets of the metrics that decide; at last the methods that take longest. What the user named is never dropped.
+Times are measured on the first rows. Then the cheapest sacrifice comes first: fewer rows, down to ``FEWEST``; fewer
+steps and sets of the metrics that decide; at last the methods that take longest. What the user named is never dropped.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,7 +25,11 @@ from assay.report.text import listed, seconds
 
 FEWEST = 32  # rows: fewer are only taken if nothing else is left to save
 FIRST, MORE = 1, 5  # rows on which times are measured: those of the second call less those of the first count per row
-SAVINGS = ({}, {ORDER: {"steps": 16}, SIZE: {"sets": 50}}, {ORDER: {"steps": 8}, SIZE: {"sets": 50, "sizes": 4}})
+SAVINGS: tuple[dict[str, dict[str, Any]], ...] = (
+    {},
+    {ORDER: {"steps": 16}, SIZE: {"sets": 50}},
+    {ORDER: {"steps": 8}, SIZE: {"sets": 50, "sizes": 4}},
+)
 SHARES = (1.0, 0.5, 0.25)  # of the time of these metrics, for each of the savings
 
 
@@ -177,7 +180,7 @@ def _line(first: float, second: float) -> Time:
 
 def _times_on(plan: Plan, place: Place, machine: Machine, rows: int) -> Times:
     engine, block = MemoryEngine(machine), (Block(0, rows),)
-    warm = make_trials(place, Component("methods", resolve_random()), Question(), block)
+    warm = make_trials(place, Component("methods", resolve("methods", Spec("random_map"))), Question(), block)
     engine.realise(warm)  # builds the model
     times = Times()
 
@@ -197,11 +200,3 @@ def _times_on(plan: Plan, place: Place, machine: Machine, rows: int) -> Times:
             times.probes[item.label] = Time(row=wall(evidence.probe) / rows)
         times.judging[item.label] = Time(row=wall(evidence) / rows)
     return times
-
-
-def resolve_random() -> Spec:
-    return resolve("methods", Spec("random_map"))
-
-
-def items(kind: str, labels: Sequence[tuple[str, Spec]]) -> tuple[Item, ...]:
-    return tuple(Item(label, spec) for label, spec in labels)

@@ -55,11 +55,16 @@ def default_readout(outputs: str, readout: str | None) -> str:
 
 
 def own_setting(
-    model: nn.Module, x: Tensor, question: Question, outputs: str = "logits", reference: Reference | None = None
+    model: nn.Module,
+    x: Tensor,
+    question: Question,
+    outputs: str = "logits",
+    reference: Reference | None = None,
+    names: tuple[str, ...] = (),
 ) -> Setting:
     """A setting for a model and rows in memory, with a frozen copy of the model in evaluation mode."""
     kind: Literal["image", "table"] = "image" if x.dim() == 4 else "table"
-    features = features_of(x)  # first: its message about shapes is clearer than a model's
+    features = features_of(x, names)  # first: its message about shapes is clearer than a model's
     copy = frozen_copy(model, x)
     gradients = has_gradients(copy, x)
     return Setting(copy, features, kind, question, reference=reference, outputs=outputs, differentiable=gradients)  # type: ignore[arg-type]

@@ -96,7 +96,11 @@ class Answer:
         yield LIMITS
 
     def _ground(self) -> Iterator[str]:
-        compared = BASELINES.get(self.baseline, f"with {self.baseline}") if isinstance(self.baseline, str) else f"with {self.baseline:g}"
+        compared = (
+            BASELINES.get(self.baseline, f"with {self.baseline}")
+            if isinstance(self.baseline, str)
+            else f"with {self.baseline:g}"
+        )
         yield f"Explained: the {self.explained}. Methods compare {compared}. " + " ".join(self.notes)
         for canvas, share in self.unfamiliar.items():
             unlike = "" if share is None else f": {percent(share)} of the perturbed rows are unlike the reference"
@@ -172,7 +176,7 @@ def board_answer(
     """The answer of a board; None where no metric of it decides."""
     metrics = {label: metric for label, metric in by_label(run, "metrics").items() if label in board.metrics}
     deciding = {label: metric for label, metric in metrics.items() if metric.spec.name in FAMILIES}
-    methods = {label: method for label, method in by_label(run, "methods").items()}
+    methods = by_label(run, "methods")
     lines = {line.method: line for line in board.lines}
     if not deciding or not lines:
         return None
@@ -249,9 +253,7 @@ def _explained(question: Mapping[str, Any], trials: Mapping[str, Mapping[str, An
     return readout + ("" if readout == "value" else of.get(str(question["target"]), ""))
 
 
-def _unfamiliar(
-    deciding: Any, metrics: Mapping[str, Component], lines: Mapping[str, Any]
-) -> dict[str, float | None]:
+def _unfamiliar(deciding: Any, metrics: Mapping[str, Component], lines: Mapping[str, Any]) -> dict[str, float | None]:
     """By canvas of a metric that decides."""
     shares: dict[str, float | None] = {str(metric.spec.get("canvas")): None for metric in deciding}
     for label, metric in metrics.items():

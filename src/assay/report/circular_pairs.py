@@ -1,4 +1,4 @@
-"""Methods that a metric cannot judge fairly: the method computes what the metric measures, or answers another question."""
+"""Methods that a metric cannot judge: those that compute what it measures, or answer another question."""
 
 from __future__ import annotations
 

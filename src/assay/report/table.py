@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 
 from assay.core.evidence import Score
 from assay.report.text import Markup, score_text
@@ -73,6 +74,21 @@ def _plain(cell: Cell) -> str:
     return f"!{cell.content}" if cell.mark == "large" else cell.content
 
 
+def html(lines: Sequence[str], table: Table) -> str:
+    """Sentences and the table below them, for notebooks; all text is escaped."""
+    paragraphs = [f"<p>{escape(line)}</p>" for line in lines]
+    head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
+    rows = ("".join(f"<td>{_html_cell(cell)}</td>" for cell in row) for row in table.cells)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    notes = [f"<p><small>{escape(table.sentences)}</small></p>"] if table.notes else []
+    return "\n".join([*paragraphs, f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", *notes])
+
+
+def _html_cell(cell: Cell) -> str:
+    text = escape(_with_mark(cell, _HTML))
+    return f"<b>{text}</b>" if cell.mark == "best" else text
+
+
 # Markdown
 
 
@@ -104,6 +120,7 @@ def piped(*texts: str) -> str:
 
 
 _MARKDOWN = Markup(best=lambda text: f"**{text}**", deviation="±")
+_HTML = Markup()
 
 
 def _with_mark(cell: Cell, markup: Markup) -> str:
