@@ -9,7 +9,7 @@ from assay.core.question import Question
 from assay.core.trial import Scene, Trial
 from assay.kit.curves import area
 from assay.kit.feature_orders import among_first, descending_order, positions
-from assay.metrics._removal import Read, Removal, correctness
+from assay.metrics._removal import Canvas, Read, Removal, correctness
 from assay.metrics._rows import rows
 
 
@@ -27,7 +27,7 @@ def feature_order(trial: Trial, absolute: bool, ties: str, lowest: bool = False)
 
 
 def removal_and_read(
-    scene: Scene, by: str, canvas: str | float, question: Question, jitter: float | None
+    scene: Scene, by: str, canvas: Canvas, question: Question, jitter: float | None
 ) -> tuple[Removal, Read]:
     """How features are removed, and what is read off the model: the score of the question, or by accuracy whether the
     true class is chosen."""

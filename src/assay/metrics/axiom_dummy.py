@@ -13,7 +13,7 @@ from assay.core.evidence import Evidence
 from assay.core.question import Question
 from assay.core.trial import Scene, Trial
 from assay.metrics._contexts import equal_scores, random_contexts, scores_after, substitutes
-from assay.metrics._removal import Removal
+from assay.metrics._removal import Removal, one_canvas
 from assay.metrics._rows import rows
 
 
@@ -32,7 +32,7 @@ class AxiomDummy:
 
     features: int = 32  # number of random features tried; all if there are no more
     contexts: int = 3  # the input, and copies of it with half of the features on the canvas
-    canvas: str | float = "zero"  # what replaces a feature: zero, true, mean, uniform, blur, noise or a number
+    canvas: str | float = "zero"  # for features: zero, true, mean, colour, uniform, blur, noise or a number
     readout: Literal["logit", "probability", "margin", "value"] | None = None  # None: as the environment asks
     temperature: float | None = None  # None: as the environment asks
 
@@ -51,7 +51,7 @@ class AxiomDummy:
 
     def probe(self, scene: Scene) -> dict[str, Tensor]:
         """Which of the features tried are dummies: (B, features tried)."""
-        removal = Removal.of(scene, self.canvas, Question(self.readout, self.temperature))
+        removal = Removal.of(scene, one_canvas(self.canvas), Question(self.readout, self.temperature))
         query = removal.query
         contexts, values = random_contexts(scene, removal, self.contexts), substitutes(scene, query)
         tried, features = self._tried(scene), scene.setting.features

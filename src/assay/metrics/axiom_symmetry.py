@@ -13,7 +13,7 @@ from assay.core.evidence import Evidence
 from assay.core.question import Question
 from assay.core.trial import Scene, Trial, per_feature
 from assay.metrics._contexts import equal_scores, feature_entries, random_contexts, scores_after, substitutes
-from assay.metrics._removal import Removal
+from assay.metrics._removal import Removal, one_canvas
 from assay.metrics._rows import rows
 
 ROUNDING = 1e-5  # relative to a map's largest value: two attributions that differ by less are equal
@@ -37,7 +37,7 @@ class AxiomSymmetry:
 
     pairs: int = 8  # number of pairs tried, each one more attribution
     contexts: int = 3  # the input, and copies of it with half of the features on the canvas
-    canvas: str | float = "zero"  # what replaces a feature: zero, true, mean, uniform, blur, noise or a number
+    canvas: str | float = "zero"  # for features: zero, true, mean, colour, uniform, blur, noise or a number
     readout: Literal["logit", "probability", "margin", "value"] | None = None  # None: as the environment asks
     temperature: float | None = None  # None: as the environment asks
 
@@ -56,7 +56,7 @@ class AxiomSymmetry:
 
     def probe(self, scene: Scene) -> dict[str, Tensor]:
         """Which of the pairs tried are interchangeable for the model: (B, pairs)."""
-        removal = Removal.of(scene, self.canvas, Question(self.readout, self.temperature))
+        removal = Removal.of(scene, one_canvas(self.canvas), Question(self.readout, self.temperature))
         query = removal.query
         pairs, contexts = random_pairs(scene, self.pairs), random_contexts(scene, removal, self.contexts)
         x = query.x.expand(len(pairs), *query.x.shape)

@@ -15,7 +15,7 @@ from assay.core.facts import Varies
 from assay.core.question import Question
 from assay.core.trial import Scene, Trial
 from assay.kit.feature_orders import above_thresholds
-from assay.metrics._removal import Removal
+from assay.metrics._removal import Removal, one_canvas
 from assay.metrics._rows import rows
 from assay.metrics._soco import correct_and_score, on_grid, readout_of, strengths
 
@@ -35,7 +35,7 @@ class Completeness:
     """
 
     transform: Literal["abs", "clamp", "positive"] = "abs"  # sizes stretched to 0..1 (code), values cut to 0..1 or at 0
-    canvas: str | float = "impute"  # what replaces a feature: impute, zero, true, mean, uniform, blur, noise, a number
+    canvas: str | float = "impute"  # for features: impute, zero, true, mean, colour, uniform, blur, noise or a number
     jitter: float = 0.01  # deviation of the noise on imputed pixels
     indicator: Literal["accuracy", "probability", "sample"] = "accuracy"  # of the set, or each sample's own score
     readout: Literal["logit", "probability", "margin", "value"] = "probability"  # of "sample": which score
@@ -87,7 +87,9 @@ class Completeness:
 
     def _removal(self, scene: Scene) -> Removal:
         question = Question(readout_of(self.indicator, self.readout))
-        return Removal.of(scene, self.canvas, question, self.jitter, classes="completeness is a loss of accuracy")
+        return Removal.of(
+            scene, one_canvas(self.canvas), question, self.jitter, classes="completeness is a loss of accuracy"
+        )
 
     def _read(self, removal: Removal, scene: Scene) -> Callable[[Tensor], Tensor]:
         read, column = correct_and_score(removal.query, scene.samples.label), int(self.indicator != "accuracy")

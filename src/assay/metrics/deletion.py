@@ -25,14 +25,15 @@ class Deletion:
     1]; other readouts have the model's own range. By accuracy, a point is 1 where the model chooses the true class and
     0 elsewhere, so that the mean over samples is the accuracy of the set. A constant map is ranked by its ties alone.
     With canvas 'impute' (images and deletion only), the last step, where no pixel is left, is the zero canvas with
-    noise. Undefined where the model has no finite answer.
+    noise. With canvas 'rows', a point is the mean over 16 reference rows. Undefined where the model has no finite
+    answer.
     """
 
     direction: Literal["delete", "insert"] = "delete"  # remove features, or insert them into the canvas
     steps: int = 32  # steps of the curve, each one model pass; at most one per feature
     absolute: bool = False  # rank by absolute attribution
     ties: Literal["stable", "random"] = "stable"  # equal attributions: in reading order, or shuffled per sample
-    canvas: str | float = "zero"  # in place of a feature: zero, true, mean, uniform, blur, noise, impute or a number
+    canvas: str | float = "zero"  # for features: zero, true, mean, colour, uniform, blur, noise, impute, rows, a number
     readout: Literal["logit", "probability", "margin", "value"] | None = None  # None: as the environment asks
     temperature: float | None = None  # None: as the environment asks
     by: Literal["score", "accuracy"] = "score"  # the curve: the explained number, or 1 where the true class wins

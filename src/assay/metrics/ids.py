@@ -15,7 +15,7 @@ from assay.core.question import Question
 from assay.core.trial import Trial
 from assay.kit.feature_orders import among_first, positions
 from assay.metrics._order import feature_order, mean_rows, read_without_first
-from assay.metrics._removal import Removal
+from assay.metrics._removal import Removal, one_canvas
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Ids:
     steps: int = 32  # points of the curve; the first is the intact input
     absolute: bool = False  # rank by absolute attribution
     ties: Literal["stable", "random"] = "stable"  # equal attributions: in reading order, or shuffled per sample
-    canvas: str | float = "zero"  # what replaces a feature: zero, true, mean, uniform, blur, noise, impute, a number
+    canvas: str | float = "zero"  # for features: zero, true, mean, colour, uniform, blur, noise, impute or a number
     jitter: float = 0.01  # deviation of the noise on imputed pixels
     again: bool = False  # ask the method again after every step
 
@@ -65,7 +65,7 @@ class Ids:
             raise SpecError(f"ids: steps={self.steps} make no curve: write 1 or more.")
 
     def __call__(self, trial: Trial) -> Evidence:
-        removal = Removal.of(trial.scene, self.canvas, Question("probability"), self.jitter)
+        removal = Removal.of(trial.scene, one_canvas(self.canvas), Question("probability"), self.jitter)
         order = self._order(trial)
         counts = torch.arange(self.steps) * order.shape[1] // self.steps
         if self.again:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -15,7 +14,7 @@ from assay.core.evidence import Evidence
 from assay.core.facts import Varies
 from assay.core.question import Question
 from assay.core.trial import Scene, Trial
-from assay.metrics._removal import Removal
+from assay.metrics._removal import Removal, one_canvas
 from assay.metrics._rows import rows
 
 ROUNDING = 1e-12  # relative: a forecast whose remainder is smaller than this forecasts nothing
@@ -54,7 +53,7 @@ class Infidelity:
     share: float = 0.2  # probability that a feature is removed
     side: float = 0.36  # largest side of a square, as a share of the shorter side; the authors: 10 of 28 pixels
     deviation: float = 0.2  # standard deviation of the noise, in units of the input
-    canvas: str | float = "zero"  # what replaces a feature: zero, true, mean, uniform, blur, noise or a number
+    canvas: str | float = "zero"  # for features: zero, true, mean, colour, uniform, blur, noise, rows or a number
     readout: Literal["logit", "probability", "margin", "value"] | None = None  # None: as the environment asks
     temperature: float | None = None  # None: as the environment asks
 
@@ -91,8 +90,7 @@ class Infidelity:
         """Scores of the inputs (B,), and of the perturbed inputs (B, samples)."""
         removal = self._removal(scene)
         query = removal.query
-        changed = query.score_each(self.samples, self._points(scene, removal))
-        return {"clean": query.score(query.x), "changed": changed.T.contiguous()}
+        return {"clean": query.score(query.x), "changed": self._changed(scene, removal).T.contiguous()}
 
     def __call__(self, trial: Trial) -> Evidence:
         probe = trial.probe or self.probe(trial.scene)
@@ -109,7 +107,8 @@ class Infidelity:
         return self.perturbation in ("noise", "noisy_baseline")
 
     def _removal(self, scene: Scene) -> Removal:
-        return Removal.of(scene, self.canvas, Question(self.readout, self.temperature))
+        canvas = one_canvas(self.canvas) if self._noisy else self.canvas
+        return Removal.of(scene, canvas, Question(self.readout, self.temperature))
 
     def _removed(self, scene: Scene) -> Tensor:
         region = self.perturbation == "region" and scene.setting.kind == "image"
@@ -127,14 +126,16 @@ class Infidelity:
         size = self._removed(scene).double().flatten(1).sum(dim=1, keepdim=True)
         return normalize(torch.cat([ones, size - size.mean()], dim=1), dim=0)
 
-    def _points(self, scene: Scene, removal: Removal) -> Callable[[slice], Tensor]:
-        """Perturbed inputs (K, B, *entries), x - I."""
+    def _changed(self, scene: Scene, removal: Removal) -> Tensor:
+        """Scores (samples, B) of the perturbed inputs, x - I."""
+        query = removal.query
         if self._noisy:
-            query = removal.query
             centre = query.x if self.perturbation == "noise" else query.baseline
-            return lambda part: centre - self.deviation * self._noise(scene, part)[:, None]
+            return query.score_each(
+                self.samples, lambda part: centre - self.deviation * self._noise(scene, part)[:, None]
+            )
         removed = self._removed(scene)[:, None]
-        return lambda part: removal(removed[part])
+        return removal.each(self.samples, lambda part: removed[part], query.score)
 
     def _noise(self, scene: Scene, part: slice) -> Tensor:
         return torch.stack([noise(scene, index) for index in range(part.start, part.stop)])

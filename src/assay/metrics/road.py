@@ -14,6 +14,7 @@ from assay.core.question import Question
 from assay.core.trial import Trial
 from assay.kit.curves import counts_of_shares
 from assay.metrics._order import feature_order, mean_rows, read_without_first, removal_and_read
+from assay.metrics._removal import one_canvas
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Road:
     by: Literal["accuracy", "probability"] = "accuracy"  # is the true class chosen, or the target's probability
     absolute: bool = False  # rank by absolute attribution
     ties: Literal["random", "stable"] = "random"  # equal attributions: shuffled per sample, or in reading order
-    canvas: str | float = "impute"  # what replaces a feature: impute, zero, true, mean, uniform, blur, noise, a number
+    canvas: str | float = "impute"  # for features: impute, zero, true, mean, colour, uniform, blur, noise or a number
     jitter: float = 0.01  # deviation of the noise on imputed pixels
 
     higher_is_better: ClassVar[bool] = False
@@ -65,7 +66,9 @@ class Road:
             raise SpecError(f"road: ratios={self.ratios} must be one or more numbers from 0 to 1.")
 
     def __call__(self, trial: Trial) -> Evidence:
-        removal, read = removal_and_read(trial.scene, self.by, self.canvas, Question("probability"), self.jitter)
+        removal, read = removal_and_read(
+            trial.scene, self.by, one_canvas(self.canvas), Question("probability"), self.jitter
+        )
         order = feature_order(trial, self.absolute, self.ties, lowest=self.order == "lerf")
         counts = counts_of_shares(order.shape[1], self.ratios)
         return mean_rows(

@@ -21,7 +21,7 @@ from assay.core.trial import Scene, Trial
 from assay.kit.curves import area, counts_of_shares
 from assay.kit.feature_orders import among_first, descending_order, positions
 from assay.metrics._order import feature_order
-from assay.metrics._removal import Removal
+from assay.metrics._removal import Removal, one_canvas
 from assay.metrics._rows import rows
 
 NUMBERS_HELD = 2**26  # at most this many numbers of training rows are in memory at once
@@ -45,9 +45,9 @@ class Roar:
     Compare a value with that of a random order: include ``random_map``. With the global ranking, that is one random
     order for each seed of the study; there ``constant`` is a random order for each of ``repeats`` (ours), as ties are
     shuffled anew for each. The seed of the study also seeds the new models: intervals are over seeds, from three seeds
-    on. A share is rounded down to whole features. On images, ``mean`` is the mean image, where Hooker takes each
-    channel's mean (ours). Defined for every sample. New models are trained on the reference rows alone, which on images
-    may be fewer than the old model saw.
+    on. A share is rounded down to whole features. On images, ``mean`` is the mean image (ours); Hooker takes each
+    channel's mean, which is ``colour``. Defined for every sample. New models are trained on the reference rows alone,
+    which on images may be fewer than the old model saw.
 
     ``measure`` replaces the accuracy (ours): ``balanced_accuracy`` is the mean over classes of the accuracy on their
     samples, ``auroc`` the area under the ROC curve of two classes. Both are values of a set of samples, not of one.
@@ -57,7 +57,7 @@ class Roar:
     shares: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)  # of features removed; ascending
     ranking: Literal["sample", "global"] = "sample"  # an order for each row, or one for all rows
     order: Literal["morf", "lerf"] = "morf"  # removed first: the highest attribution, or the lowest
-    canvas: str | float = "mean"  # in place of a feature: mean, zero, true, uniform, blur, noise or a number
+    canvas: str | float = "mean"  # for features: mean, zero, true, colour, uniform, blur, noise or a number
     repeats: int = 1  # models trained for every share, each with its own seed
     absolute: bool = True  # rank by absolute attribution
     ties: Literal["random", "stable"] = "random"  # equal attributions: shuffled, or in reading order
@@ -146,7 +146,7 @@ class Roar:
         return outputs
 
     def _removal(self, scene: Scene) -> Removal:
-        return Removal.of(scene, self.canvas, Question("value"), classes="ROAR is about accuracy")
+        return Removal.of(scene, one_canvas(self.canvas), Question("value"), classes="ROAR is about accuracy")
 
     def _order(self, trial: Trial) -> Tensor:
         """The features (B, P) in the order in which they are removed."""

@@ -36,7 +36,7 @@ class SensitivityN:
 
     sizes: int = 8  # values of N, evenly spaced on a log scale from 1 to all features but one
     sets: int = 100  # random sets for each N
-    canvas: str | float = "zero"  # what replaces a feature: zero, true, mean, uniform, blur, noise or a number
+    canvas: str | float = "zero"  # for features: zero, true, mean, colour, uniform, blur, noise, rows or a number
     readout: Literal["logit", "probability", "margin", "value"] | None = None  # None: as the environment asks
     temperature: float | None = None  # None: as the environment asks
 
@@ -57,12 +57,12 @@ class SensitivityN:
         position = positions(orders).int().view(self.sets, 1, *scene.setting.features.shape)
         del orders  # with positions of 8 bytes, both would take 80 MB of the budget at 224 x 224 pixels
 
-        def points(part: slice) -> Tensor:
+        def removed(part: slice) -> Tensor:
             index = torch.arange(part.start, part.stop, device=position.device)
             size = sizes[index // self.sets].view(-1, *[1] * (position.dim() - 1))
-            return removal(position[index % self.sets] < size)
+            return position[index % self.sets] < size
 
-        without = query.score_each(len(sizes) * self.sets, points)
+        without = removal.each(len(sizes) * self.sets, removed, query.score)
         return {"clean": query.score(query.x), "without": without.T.reshape(len(query.x), -1, self.sets)}
 
     def __call__(self, trial: Trial) -> Evidence:

@@ -41,7 +41,7 @@ class SingleDeletion:
     """
 
     grid: tuple[int, int] = (4, 4)  # rows and columns of cells
-    canvas: str | float = "zero"  # what replaces a cell: zero, true, mean, uniform, blur, noise or a number
+    canvas: str | float = "zero"  # in place of a cell: zero, true, mean, colour, uniform, blur, noise, rows, a number
     transform: Literal["raw", "abs", "relu"] = "raw"  # of each pixel's attribution, before the sum over a cell
     readout: Literal["logit", "probability", "margin", "value"] | None = None  # None: as the environment asks
     temperature: float | None = None  # None: as the environment asks
@@ -70,10 +70,10 @@ class SingleDeletion:
         query, cells = removal.query, self._cells(scene)
         indices = torch.arange(int(cells.max()) + 1, device=cells.device)
 
-        def points(part: slice) -> Tensor:
-            return removal((indices[part, None] == cells).view(-1, 1, *scene.setting.features.shape))
+        def removed(part: slice) -> Tensor:
+            return (indices[part, None] == cells).view(-1, 1, *scene.setting.features.shape)
 
-        return {"clean": query.score(query.x), "without": query.score_each(len(indices), points).T}
+        return {"clean": query.score(query.x), "without": removal.each(len(indices), removed, query.score).T}
 
     def __call__(self, trial: Trial) -> Evidence:
         probe = trial.probe or self.probe(trial.scene)

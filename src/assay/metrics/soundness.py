@@ -17,7 +17,7 @@ from assay.core.facts import Varies
 from assay.core.question import Question
 from assay.core.trial import Trial
 from assay.kit.feature_orders import among_first, positions
-from assay.metrics._removal import Removal
+from assay.metrics._removal import Removal, one_canvas
 from assay.metrics._rows import rows
 from assay.metrics._soco import correct_and_score, readout_of, strengths
 from assay.metrics._soco_sets import growing_sets
@@ -51,7 +51,7 @@ class Soundness:
     "adaptive" computes all fine steps and selects from them afterwards.
     """
 
-    canvas: str | float = "impute"  # in place of a feature: impute, zero, true, mean, uniform, blur, noise or a number
+    canvas: str | float = "impute"  # for features: impute, zero, true, mean, colour, uniform, blur, noise or a number
     jitter: float = 0.01  # deviation of the noise on imputed pixels
     transform: Literal["abs", "clamp", "positive"] = "abs"  # sizes stretched to 0..1 (code), values cut to 0..1 or at 0
     expansion: Literal["area", "mass", "adaptive", "felzenszwalb", "grid"] = "area"  # what a step adds
@@ -88,7 +88,9 @@ class Soundness:
 
     def __call__(self, trial: Trial) -> Evidence:
         question = Question(readout_of(self.indicator, self.readout))
-        removal = Removal.of(trial.scene, self.canvas, question, self.jitter, classes="soundness is about accuracy")
+        removal = Removal.of(
+            trial.scene, one_canvas(self.canvas), question, self.jitter, classes="soundness is about accuracy"
+        )
         strength, left_out = strengths(trial, self.transform), np.linspace(self.first, self.last, self.steps)
         order, counts = growing_sets(trial, strength, self.expansion, left_out.tolist(), self.ties)
         correct, score = self._read(trial, removal, strength, order, counts)

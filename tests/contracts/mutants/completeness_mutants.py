@@ -78,8 +78,8 @@ MUTANTS = [
         "blank canvas whatever was asked",
         OWN,
         "Completeness._removal",
-        "Removal.of(scene, self.canvas, question, self.jitter, classes='completeness is a loss of accuracy')",
-        "Removal.of(scene, 'zero', question, self.jitter, classes='completeness is a loss of accuracy')",
+        "one_canvas(self.canvas)",
+        "'zero'",
     ),
     wrong(
         "the intact input for what is left",

@@ -68,8 +68,8 @@ MUTANTS = [
         "first call only",
         REMOVAL,
         "Removal.each",
-        "torch.cat([read(self(removed(part))) for part in self.query.parts(count)])",
-        "read(self(removed(next(self.query.parts(count)))))[:1].expand(count, -1)",
+        "torch.cat([self._read(removed(part), read) for part in self.query.parts(count)])",
+        "self._read(removed(next(self.query.parts(count))), read)[:1].expand(count, -1)",
     ),
     *each(
         EXCHANGES,
@@ -131,8 +131,8 @@ MUTANTS = [
         "blank canvas whatever was asked",
         REMOVAL,
         "Removal.of",
-        "canvas if canvas not in ('blur', 'noise', 'impute') else 'zero'",
-        "'zero' if canvas not in ('blur', 'noise', 'impute') else 'zero'",
+        "'zero' if callable(canvas) or canvas in MADE_HERE else canvas",
+        "'zero'",
     ),
     *each(
         EXCHANGES,

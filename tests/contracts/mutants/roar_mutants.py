@@ -106,7 +106,7 @@ MUTANTS = [
         "blank canvas whatever was asked",
         OWN,
         "Roar._removal",
-        "Removal.of(scene, self.canvas, Question('value'), classes='ROAR is about accuracy')",
+        "Removal.of(scene, one_canvas(self.canvas), Question('value'), classes='ROAR is about accuracy')",
         "Removal.of(scene, 'zero', Question('value'), classes='ROAR is about accuracy')",
     ),
     Mutant("roar", "no ties dealt globally", OWN, "Roar._global_orders", "shuffle[None].to(mean.device)", "None"),

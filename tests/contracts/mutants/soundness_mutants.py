@@ -142,8 +142,8 @@ MUTANTS = [
         "blank canvas whatever was asked",
         OWN,
         "Soundness.__call__",
-        "Removal.of(trial.scene, self.canvas, question, self.jitter, classes='soundness is about accuracy')",
-        "Removal.of(trial.scene, 'zero', question, self.jitter, classes='soundness is about accuracy')",
+        "one_canvas(self.canvas)",
+        "'zero'",
     ),
     wrong("by area whatever was asked", SETS, "growing_sets", "expansion == 'mass'", "False"),
     wrong(
