@@ -75,7 +75,7 @@ def evaluate(
         asked = _checked(use, method, metric)
         if is_target(model):
             load(model)  # a wrong name is told before torch is imported
-        study = _planned(asked, method, metric, canvas, (time, limit, rows), store, resources)
+        study = _planned(asked, method, metric, canvas, (time, limit, rows), store, resources, options)
         study = study.narrowed(None, new_seeds)
     from assay.cli.run import execute_or_forecast
 
@@ -103,6 +103,7 @@ def _planned(
     limits: tuple[float | None, int | None, bool],
     store: Path,
     resources: Resources,
+    options: RunOptions,
 ) -> Study:
     """The study of the user's rows, methods and metrics, or of those that fit the model and the time."""
     from assay.catalogue.build import build
@@ -131,12 +132,13 @@ def _planned(
     judges = metric_items([(text, Spec.parse(text)) for text in metrics] if metrics else None, chosen)
     wanted = Plan(tuple(items), tuple(judges), min(limit or rows, rows), dropped=tuple(left_out))
     block = default_block_size(setting.kind)
-    plan = stored_plan(wanted, entry.spec, block, budget, store, resources)
+    plan = stored_plan(wanted, entry.spec, block, budget, store, resources, keep=not options.dry_run)
     place = replace(entry, samples=plan.rows, block=block, rows=rows)
     reference = "the evaluated rows" if "reference_x" not in environment.names else f"{len(setting.reference.x)} rows"
     said = notes(setting.features.shape, rows, setting.kind, reference, plan)
     study, _ = make_study(place, plan, said, rows_kept)
-    _tell(plan, place)
+    if not options.as_json and plan != wanted:
+        _tell(plan, place)
     return study
 
 
@@ -144,14 +146,14 @@ def _tell(plan: Plan, entry: Entry) -> None:
     """The plan as a command, which computes the same on any machine."""
     from assay.report.text import seconds
 
-    if plan.estimate is None:
+    if plan.estimate is None or (not plan.drawn and all(item.named for item in plan.methods)):
         return
 
-    def options(flag: str, items: tuple[Item, ...]) -> list[str]:
+    def named(flag: str, items: tuple[Item, ...]) -> list[str]:
         return [part for item in items for part in (flag, str(item.spec))]
 
     command = ["assay", "evaluate", "--model", str(entry.spec.get("model")), "--data", str(entry.spec.get("data"))]
-    command += [*options("-m", plan.methods), *options("-s", plan.metrics), "--budget", "none"]
+    command += [*named("-m", plan.methods), *named("-s", plan.metrics), "--budget", "none"]
     command += ["--limit", str(plan.rows), *(["--seeds", "1"] if plan.drawn else [])]
     typer.echo(f"About {seconds(plan.estimate)}: {shlex.join(command)}", err=True)
 

@@ -14,15 +14,16 @@ from assay.core.spec import Spec
 from assay.engine.artifacts.component import Component
 from assay.engine.artifacts.model import make_place
 from assay.engine.store.files import write_atomically
+from assay.engine.store.store import Store
 from assay.evaluation.plan import Item, Plan, fitted
 
 FILE = "plan.json"
 
 
 def stored_plan(
-    wanted: Plan, environment: Spec, block: int, budget: float | None, store: Path, resources: Resources
+    wanted: Plan, environment: Spec, block: int, budget: float | None, store: Path, resources: Resources, keep: bool
 ) -> Plan:
-    """The plan that fits the time: the store's, where the same was asked before, else a new one."""
+    """The plan that fits the time: the store's, where the same was asked before, else a new one, which is kept."""
     component = Component("environments", environment)
     asked = digest([_to_json(wanted), component.identity, budget, resources.workers])
     path = store / FILE
@@ -32,8 +33,9 @@ def stored_plan(
             return _from_json(known["plan"], wanted)
     machine = resources.machine
     plan = fitted(wanted, make_place(component, 0, 0, machine.dtype), block, budget, resources.workers, machine)
-    store.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, json.dumps({"asked": asked, "plan": _to_json(plan)}, indent=1).encode(), sync=False)
+    if keep:
+        Store.open(store)
+        write_atomically(path, json.dumps({"asked": asked, "plan": _to_json(plan)}, indent=1).encode(), sync=False)
     return plan
 
 

@@ -14,6 +14,7 @@ from assay.catalogue.cards import KINDS
 from assay.core.records import Record
 from assay.engine.store.files import write_atomically
 from assay.engine.store.protocol import RunStore
+from assay.report.answer_page import answer_sections
 from assay.report.components import components, inner_cards
 from assay.report.cost import costs
 from assay.report.curves import curve_panels, frontier_panels
@@ -44,6 +45,7 @@ def _context(loaded: LoadedRun, output: Path) -> dict[str, Any]:
         "title": loaded.title,
         "study": loaded.study,
         "summary": summary(loaded),
+        "answers": answer_sections(loaded),
         **{kind: components(loaded.run, kind) for kind in KINDS},
         "sweep_panels": sweep_panels(loaded),
         "leaderboards": leaderboards(loaded),
