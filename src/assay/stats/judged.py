@@ -110,13 +110,17 @@ class Table:
     @property
     def deciding(self) -> list[tuple[str, Place]]:
         """Methods with the places that decide for them."""
-        return [(name, place) for name in self.methods for place in self.values if self.decides(name, place)]
+        return [(name, place) for name in self.methods for place in self.places(name) if self.decides(name, place)]
 
     def best(self, place: Place, fewest: int) -> str:
-        """The method with the highest mean of those that decide on enough rows; empty if there is none."""
+        """The candidate with the highest mean; empty if there is none."""
         here = self.values[place]
-        enough = [name for name, where in self.deciding if where == place and self.count(name, place) >= fewest]
-        return max(enough, key=lambda name: float(np.nanmean(here[name])), default="")
+        return max(self._candidates(place, fewest), key=lambda name: float(np.nanmean(here[name])), default="")
+
+    def pairs(self, fewest: int) -> int:
+        """Each candidate with each other method that decides, in all places: the best is one of them by chance."""
+        methods = {place: sum(where == place for _, where in self.deciding) for place in self.values}
+        return sum(len(self._candidates(place, fewest)) * (count - 1) for place, count in methods.items())
 
     def leads(self, method: str, place: Place, fewest: int) -> tuple[Lead, ...]:
         """Over chance, and over each control that has enough rows; none without a value."""
@@ -131,6 +135,10 @@ class Table:
             for name in sorted(set(self.controls) - set(self._usable((family, canvas), fewest))):
                 rows = self.count(name, (family, canvas))
                 yield f"{name} by {family} under {canvas}: {f'{rows} rows of {fewest} needed' if rows else 'no value'}"
+
+    def _candidates(self, place: Place, fewest: int) -> list[str]:
+        """Methods that decide on enough rows."""
+        return [name for name, where in self.deciding if where == place and self.count(name, place) >= fewest]
 
     def _usable(self, place: Place, fewest: int) -> list[str]:
         circular = [name for name in self.controls if self.circular.get((name, place))]

@@ -12,7 +12,8 @@ Tests are one-sided signed-rank tests over rows, with Holm's correction at ``ALP
   control under every canvas. Corrected over methods x families. Controls get no verdict and are not counted.
 - **Above in a cell**: the largest p over controls, corrected over methods x families x canvases.
 - **Best** of a cell: the method with the highest mean that decides there on enough rows. **Separated below the best**:
-  the best's values exceed the method's; corrected over methods x families x canvases, and for the choice of the best.
+  the best's values exceed the method's. Corrected over all ordered pairs of methods, families and canvases, since any
+  method might have come out best: without this, methods that are equally good are separated four times too often.
 - **No better than chance in a cell**: the upper limit of the method's mean lead over some control is below
   ``NEGLIGIBLE`` times the best's lead over chance. If no method is above chance on average, the cell cannot show it.
 
@@ -34,7 +35,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import permutations
 from typing import Any, Literal
@@ -42,9 +43,10 @@ from typing import Any, Literal
 import numpy as np
 
 from assay.core.errors import AssayError
+from assay.stats import verdict_reasons as reasons
 from assay.stats.holm import SIGNIFICANCE, holm, units_needed
 from assay.stats.judged import CHANCE, Judged, Lead, Place, Table, lead
-from assay.stats.rows_needed import MOST_ROWS, rows_needed, times_for_limit, times_for_significance
+from assay.stats.rows_needed import rows_needed, times_for_limit, times_for_significance
 
 ALPHA = SIGNIFICANCE  # of all tests of a kind together
 NEGLIGIBLE = 0.1  # of the best method's lead over chance
@@ -62,7 +64,8 @@ class VerdictCell:
     family: str
     canvas: str
     rows: int  # with a value
-    leads: tuple[Lead, ...]  # over chance first, which is the method's mean; none without a value
+    mean: float | None
+    leads: tuple[Lead, ...]  # over chance first, which is the mean; none without a value
     circular: str = ""
     best: str = ""  # the best method here
     best_mean: float | None = None
@@ -73,10 +76,6 @@ class VerdictCell:
     p_behind_holm: float | None = None
     no_better_than: tuple[str, ...] = ()  # controls over which the lead is negligible
     state: State = "open"
-
-    @property
-    def mean(self) -> float | None:
-        return self.leads[0].mean if self.leads else None
 
     @property
     def margin(self) -> float:
@@ -96,11 +95,6 @@ class VerdictCell:
     def place(self) -> str:
         return f"{self.family} under {self.canvas}"
 
-    def __str__(self) -> str:
-        first = self.leads[0]
-        interval = "" if first.low is None else f" [{first.low:.3f}, {first.high:.3f}]"
-        return f"{self.place} ({first.mean:.3f}{interval})"
-
 
 @dataclass(frozen=True)
 class MethodVerdict:
@@ -116,6 +110,16 @@ class MethodVerdict:
 
 
 @dataclass(frozen=True)
+class Counts:
+    """What is corrected for, in all classes together."""
+
+    tests: int  # methods x families
+    cell_tests: int  # methods x families x canvases
+    pairs: int  # of methods, ordered, x families x canvases
+    fewest_rows: int  # with fewer no test is significant
+
+
+@dataclass(frozen=True)
 class Verdicts:
     """All methods but controls, by name."""
 
@@ -124,10 +128,7 @@ class Verdicts:
     controls: tuple[str, ...]  # chance first
     controls_left_out: tuple[str, ...]  # with the place and the reason
     rows: int
-    rows_minimum: int  # with fewer nothing can be significant
-    tests: int  # methods x families
-    cell_tests: int  # methods x families x canvases
-    comparisons: int  # with the best
+    counts: Counts
     alpha: float = ALPHA
 
     def __getitem__(self, method: str) -> MethodVerdict:
@@ -153,16 +154,6 @@ def by_class(
     rows = {label: [row for row, other in enumerate(labels) if other == label] for label in dict.fromkeys(labels)}
     enough = {label: table.take(chosen) for label, chosen in rows.items() if len(chosen) >= FEWEST_PER_CLASS}
     return dict(zip(enough, _decided(list(enough.values())), strict=True))
-
-
-@dataclass(frozen=True)
-class _Counts:
-    """What is corrected for, in all tables together."""
-
-    tests: int
-    cell_tests: int
-    comparisons: int
-    fewest: int  # rows
 
 
 @dataclass(frozen=True)
@@ -201,74 +192,48 @@ class _Case:
             return "depends"
         return "undecided"
 
-    def rows_needed(self, counts: _Counts) -> int | None:
+    def rows_needed(self, counts: Counts) -> int | None:
         """By the shortest way: above in every family, no better than chance in every cell, or one of each."""
         cells, separated = self.deciding, [cell.separated for cell in self.deciding]
-        above = {id(cell): times_for_significance(cell.p or 0.0, counts.cell_tests) for cell in cells}
-        lost = {id(cell): 0.0 if cell.state in LOST else _times_for_no_better(cell, counts.fewest) for cell in cells}
-        times = [
-            max(_times_for_no_better(cell, counts.fewest) for cell in cells),
-            *(max(above[id(one)], lost[id(other)]) for one, other in permutations(cells, 2) if one.state not in LOST),
-        ]
+        above = [times_for_significance(cell.p or 0.0, counts.cell_tests) for cell in cells]
+        negligible = [_times_for_no_better(cell, counts.fewest_rows) for cell in cells]
+        lost = [0.0 if cell.state in LOST else times for cell, times in zip(cells, negligible, strict=True)]
+        pairs = ((one, other) for one, other in permutations(range(len(cells)), 2) if cells[one].state not in LOST)
+        times = [max(negligible), *(max(above[one], lost[other]) for one, other in pairs)]
         if all(separated) or not any(separated):
             times.append(max(times_for_significance(p, counts.tests) for p in self.p.values()))
-        return rows_needed(self.rows, min(times), counts.fewest)
+        return rows_needed(self.rows, min(times), counts.fewest_rows)
 
-    def verdict(self, counts: _Counts) -> MethodVerdict:
-        outcome = self.outcome(counts.fewest)
+    def verdict(self, counts: Counts) -> MethodVerdict:
+        outcome = self.outcome(counts.fewest_rows)
         needed = self.rows_needed(counts) if outcome == "undecided" else None
         fewest = min((cell.rows for cell in self.deciding), default=0)
-        reason = self._reason(outcome, needed, counts)
+        circular = [cell for cell in self.cells if cell.circular and self.deciding]
+        reason = self._reason(outcome, needed, counts) + reasons.not_counted(circular)
         return MethodVerdict(self.method, outcome, reason, self.p_holm, fewest, needed, self.cells)
 
-    def _reason(self, outcome: Outcome, needed: int | None, counts: _Counts) -> str:
-        cells = self.deciding
-        if outcome == "not tested":
-            return "; ".join(f"{cell.place}: {cell.circular or 'undefined in all rows'}" for cell in self.cells)
-        if outcome == "passes":
-            return f"{_above(cells)}; not separated below the best"
-        if outcome == "behind":
-            return f"{_above(cells)}; separated below {_names(cell.best for cell in cells)}"
-        if outcome == "no better than chance":
-            controls = _names(cell.no_better_than[0] for cell in cells)
-            return f"no better than {controls} in {_places(cells)}: a lead below a tenth of the best method's"
-        if outcome == "depends":
-            higher = ", ".join(str(cell) for cell in cells if cell.state == "above")
-            return f"above chance in {higher}, but {'; '.join(_loss(cell) for cell in cells if cell.state in LOST)}"
-        if self.rows < counts.fewest:
-            return f"{self.rows} rows are too few for any verdict: {counts.tests} tests need {counts.fewest} or more"
-        p = ", ".join(f"{value:.2g} in {family}" for family, value in self.p_holm.items())
-        decide = f"about {needed:,} rows would decide" if needed else f"not even {MOST_ROWS:,} rows would decide"
-        return f"p = {p}; {decide}, if means and deviations stay as they are"
+    def _reason(self, outcome: Outcome, needed: int | None, counts: Counts) -> str:
+        cells, lost = self.deciding, [cell for cell in self.deciding if cell.state in LOST]
+        match outcome:
+            case "not tested":
+                return reasons.not_tested(self.cells)
+            case "passes":
+                return reasons.passes(cells)
+            case "behind":
+                return reasons.behind(cells)
+            case "no better than chance":
+                return reasons.no_better(cells)
+            case "depends":
+                return reasons.depends([cell for cell in cells if cell.state == "above"], lost)
+        if self.rows < counts.fewest_rows:
+            return reasons.too_few_rows(self.rows, counts.tests, counts.fewest_rows)
+        return reasons.undecided(self.p_holm, lost, needed)
 
 
 def _times_for_no_better(cell: VerdictCell, fewest: int) -> float:
     """How many times the rows show that the lead over some control is negligible."""
     times = [times_for_limit(one.mean, one.upper, cell.margin) for one in cell.leads if one.upper is not None]
     return max(fewest / cell.rows, min(times, default=math.inf))
-
-
-def _above(cells: Sequence[VerdictCell]) -> str:
-    return f"above {_names(one.over for cell in cells for one in cell.leads)} in {_places(cells)}"
-
-
-def _loss(cell: VerdictCell) -> str:
-    if cell.state == "no better than chance":
-        return f"no better than {_names(cell.no_better_than)} in {cell}"
-    return f"below {cell.best} by {cell.behind_by:.3f} in {cell}"
-
-
-def _places(cells: Sequence[VerdictCell]) -> str:
-    families, canvases = (dict.fromkeys(names) for names in zip(*((c.family, c.canvas) for c in cells), strict=True))
-    if len(cells) < len(families) * len(canvases):
-        return _names(cell.place for cell in cells)
-    under = {1: next(iter(canvases)), 2: "both canvases"}.get(len(canvases), f"all {len(canvases)} canvases")
-    return f"{_names(families)} under {under}"
-
-
-def _names(names: Iterable[str]) -> str:
-    *first, last = dict.fromkeys(names)
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _decided(tables: Sequence[Table]) -> list[Verdicts]:
@@ -283,8 +248,8 @@ def _decided(tables: Sequence[Table]) -> list[Verdicts]:
         for table in tables
     ]
     cells = [cell for table_cases in cases for case in table_cases for cell in case.deciding]
-    counts = _Counts(tests, len(cells), sum(cell.p_behind is not None for cell in cells), fewest)
-    corrected = _corrected(cases)
+    counts = Counts(tests, len(cells), sum(table.pairs(fewest) for table in tables), fewest)
+    corrected = _corrected(cases, counts.pairs)
     return [
         Verdicts(
             tuple(case.verdict(counts) for case in table_cases),
@@ -292,10 +257,7 @@ def _decided(tables: Sequence[Table]) -> list[Verdicts]:
             (CHANCE, *table.controls),
             tuple(table.left_out(fewest)),
             table.rows,
-            fewest,
-            counts.tests,
-            counts.cell_tests,
-            counts.comparisons,
+            counts,
         )
         for table, table_cases in zip(tables, corrected, strict=True)
     ]
@@ -304,7 +266,8 @@ def _decided(tables: Sequence[Table]) -> list[Verdicts]:
 def _measured(table: Table, method: str, place: Place, fewest: int) -> VerdictCell:
     """A cell before any correction."""
     leads, circular = table.leads(method, place, fewest), table.circular[method, place]
-    cell = VerdictCell(*place, table.count(method, place), leads, circular)
+    mean = leads[0].mean if leads else None
+    cell = VerdictCell(*place, table.count(method, place), mean, leads, circular)
     if circular or not leads:
         return replace(cell, state="circular" if circular else "undefined")
     cell, best, here = replace(cell, p=max(one.p for one in leads)), table.best(place, fewest), table.values[place]
@@ -321,13 +284,14 @@ def _measured(table: Table, method: str, place: Place, fewest: int) -> VerdictCe
     )
 
 
-def _corrected(cases: Sequence[Sequence[_Case]]) -> list[list[_Case]]:
+def _corrected(cases: Sequence[Sequence[_Case]], pairs: int) -> list[list[_Case]]:
     """Cases with Holm's corrections, each over all tables, and the states that follow."""
     flat = [case for table_cases in cases for case in table_cases]
     cells = [cell for case in flat for cell in case.deciding]
     family = iter(holm([p for case in flat for p in case.p.values()]))
     above = iter(holm([cell.p for cell in cells if cell.p is not None]))
-    behind = iter(holm([cell.p_behind for cell in cells if cell.p_behind is not None]))
+    p_behind = [cell.p_behind for cell in cells if cell.p_behind is not None]
+    behind = iter(holm([*p_behind, *[1.0] * (pairs - len(p_behind))]))  # of the other pairs no p is needed
 
     def cell_of(cell: VerdictCell) -> VerdictCell:
         if not cell.decides:
