@@ -281,8 +281,8 @@ def _starts() -> Iterator[str]:
         if start in asked_methods(row) and "IG" in asked_methods(row)
     }
     for truth, environment in product(("F1 positive", "F1 overall"), KINDS):
-        drawn = ([values[truth, environment, metric, start] for start in STARTS] for metric in PERTURBATION)
-        yield piped(truth, environment, *(" / ".join(f"{value:.3f}" for value in each) for each in drawn))
+        drawn = ([values.get((truth, environment, metric, start)) for start in STARTS] for metric in PERTURBATION)
+        yield piped(truth, environment, *(" / ".join(map(_three_digits, each)) for each in drawn))
     for study in ("positive_only", "metrics_unseen"):
         found = boards(f"{FOLDER}/{study}")
         metrics = [name for name in next(iter(found.values()))["methods"]["Random"]["metrics"]]
