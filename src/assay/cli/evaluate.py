@@ -132,7 +132,7 @@ def _planned(
     judges = metric_items([(text, Spec.parse(text)) for text in metrics] if metrics else None, chosen)
     wanted = Plan(tuple(items), tuple(judges), min(limit or rows, rows), dropped=tuple(left_out))
     block = default_block_size(setting.kind)
-    plan = stored_plan(wanted, entry.spec, block, budget, store, resources, keep=not options.dry_run)
+    plan = stored_plan(wanted, entry.spec, setting.kind, budget, store, resources, keep=not options.dry_run)
     place = replace(entry, samples=plan.rows, block=block, rows=rows)
     reference = "the evaluated rows" if "reference_x" not in environment.names else f"{len(setting.reference.x)} rows"
     said = notes(setting.features.shape, rows, setting.kind, reference, plan)

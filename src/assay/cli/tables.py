@@ -33,7 +33,7 @@ def print_result(result: Result, console: Console | None = None) -> None:
         console.print()
         print_table(answer.table(), console)
         console.print()
-    for board in result.boards:
+    for board in result.boards if not result.answers_cover_boards else ():
         if board.metrics:
             print_table(board_table(result, board), console)
             for line in (line for line in board.lines if str(line.remarks)):

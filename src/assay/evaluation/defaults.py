@@ -21,6 +21,7 @@ from assay.train.estimator import Estimator
 EXACT = 12  # features up to which all coalitions are evaluated
 COALITIONS = 256  # features up to which KernelSHAP's regression is solved
 BACKGROUND = 50  # reference rows in place of unknown features, where shap needs some
+LIME = "lime_tabular(times='product')"  # what values add, as all other methods; the coefficients alone are slopes
 ORDER, SIZE = "symmetric_relevance_gain", "sensitivity_n"  # the metrics that decide
 METRICS = (("relevance gain", ORDER), ("Sensitivity-N", SIZE))
 CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
@@ -46,7 +47,9 @@ def _by_kind(setting: Setting) -> Iterator[str]:
     else:
         yield "exact_shapley" if features <= EXACT else "kernel_shap" if features <= COALITIONS else "feature_ablation"
     if setting.kind == "table":
-        yield from ("lime_tabular", "feature_ablation") if features <= COALITIONS else ("lime_tabular",)
+        yield LIME
+        if features <= COALITIONS:
+            yield "feature_ablation"
         yield "agop" if setting.differentiable else "by_differences(of=agop())"
     if setting.differentiable and any(isinstance(module, nn.MultiheadAttention) for module in modules):
         yield from ("attention_rollout", "chefer_relevance")

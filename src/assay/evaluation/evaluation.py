@@ -145,18 +145,19 @@ class Evaluation:
             yield ""
             yield from plain_lines(self.answer.table())
             yield ""
-        (board,) = self.result.boards
-        yield from plain_lines(board_table(self.result, board))
+        if not self.result.answers_cover_boards:
+            (board,) = self.result.boards
+            yield from plain_lines(board_table(self.result, board))
         yield from (f"{method}: {remarks}" for method, remarks in self.remarks.items() if str(remarks))
         yield from interval_notes((cell.metric, cell) for cell in self.cells)
         yield from (f"{group.status}: {group}" for group in grouped_by_reason(self.cells))
 
     def _repr_html_(self) -> str:
-        parts = []
-        if self.answer is not None:
-            parts = [html(self.answer.lines(), self.answer.table())]
-        (board,) = self.result.boards
-        return "\n".join([*parts, html((), board_table(self.result, board))])
+        parts = [html(self.answer.lines(), self.answer.table())] if self.answer is not None else []
+        if not self.result.answers_cover_boards:
+            (board,) = self.result.boards
+            parts.append(html((), board_table(self.result, board)))
+        return "\n".join(parts)
 
 
 def evaluate(
@@ -170,7 +171,7 @@ def evaluate(
     """Judge every method by every metric, on as many rows as ``budget`` seconds allow."""
     block, rows = default_block_size(own.setting.kind), len(own.samples)
     wanted = Plan(tuple(methods), tuple(metrics), rows, dropped=tuple(left_out))
-    plan = fitted(wanted, own.place, block, budget, 1, own.machine)
+    plan = fitted(wanted, own.place, own.setting.kind, budget, 1, own.machine)
     environment = Entry(Spec("own"), LABEL, samples=plan.rows, block=block, rows=rows)
     said = notes(own.setting.features.shape, rows, own.setting.kind, reference, plan)
     study, objects = make_study(environment, plan, said)

@@ -14,7 +14,7 @@ from assay.catalogue.registry import resolve
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.spec import Spec
-from assay.engine.artifacts.artifact import Artifact, Block
+from assay.engine.artifacts.artifact import Artifact, Block, default_block_size
 from assay.engine.artifacts.component import Component
 from assay.engine.artifacts.evidence import make_evidence
 from assay.engine.artifacts.model import Place
@@ -24,7 +24,9 @@ from assay.evaluation.defaults import ORDER, SIZE
 from assay.report.text import listed, seconds
 
 FEWEST = 32  # rows: fewer are only taken if nothing else is left to save
-FIRST, MORE = 1, 5  # rows on which times are measured: those of the second call less those of the first count per row
+FIRST, MORE = 1, {"image": 4}  # rows on which times are measured: the second call less the first is the time of rows
+MANY = 16  # rows of the second call for other data
+SHORT = 1.0  # seconds: where all rows take no longer, one measurement is enough
 SAVINGS: tuple[dict[str, dict[str, Any]], ...] = (
     {},
     {ORDER: {"steps": 16}, SIZE: {"sets": 50}},
@@ -97,13 +99,14 @@ class Times:
         return times.get(metric.label, Time()) * (share if metric.spec.name in (ORDER, SIZE) else 1.0)
 
 
-def fitted(wanted: Plan, place: Place, block: int, budget: float | None, workers: int, machine: Machine) -> Plan:
+def fitted(wanted: Plan, place: Place, kind: str, budget: float | None, workers: int, machine: Machine) -> Plan:
     """The plan, made smaller where it would take longer than ``budget`` seconds on so many workers. The rows of a plan
     are the most that there are."""
+    block = default_block_size(kind)
     if budget is None:
         return wanted
     began = time.perf_counter()
-    times = measured(wanted, place, machine, budget / 4)
+    times = measured(wanted, place, machine, budget / 4, MORE.get(kind, MANY))
     left = max(0.0, budget - (time.perf_counter() - began)) * max(1, workers)
     for saving, share in zip(SAVINGS, SHARES, strict=True):
         smaller = replace(wanted, metrics=tuple(_cheaper(metric, saving) for metric in wanted.metrics))
@@ -128,7 +131,9 @@ def _with_rows(wanted: Plan, plan: Plan, times: Times, block: int, share: float,
     plan = replace(plan, drawn=plan.rows < wanted.rows, estimate=times.total(plan, block, share) / max(1, workers))
     said = list(plan.dropped)
     if plan.drawn:
-        said.append(f"{wanted.rows - plan.rows} of {wanted.rows} rows: the others were drawn at random")
+        said.append(
+            f"{wanted.rows - plan.rows} of {wanted.rows} rows, for lack of time; the others were drawn at random"
+        )
     if share < 1:
         said.append("some steps and sets of the metrics that decide")
     return replace(plan, dropped=tuple(said))
@@ -151,17 +156,17 @@ def _cheaper(metric: Item, saving: dict[str, dict[str, Any]]) -> Item:
     return replace(metric, spec=metric.spec.replace(**changed)) if changed else metric
 
 
-def measured(plan: Plan, place: Place, machine: Machine, limit: float) -> Times:
-    """Times on the first rows. Where one row of everything takes so long that all rows would still be quick, or that
-    nothing else fits within ``limit`` seconds, this is all that is measured."""
+def measured(plan: Plan, place: Place, machine: Machine, limit: float, count: int) -> Times:
+    """Times on the first row, then on ``count`` rows, unless all rows are quick or these few take longer than
+    ``limit`` seconds."""
     times = _times_on(plan, place, machine, FIRST)
     spent = sum(time.row for group in (times.methods, times.probes, times.judging) for time in group.values())
-    if spent * plan.rows < limit / 8 or spent * MORE > limit or plan.rows < 2 * MORE:
+    if spent * plan.rows < SHORT or spent * count > limit or plan.rows < 2 * count:
         return times
-    more = _times_on(plan, place, machine, MORE)
+    more = _times_on(plan, place, machine, count)
 
     def refined(first: dict[str, Time], second: dict[str, Time]) -> dict[str, Time]:
-        return {label: _line(found.row, second[label].row * MORE) for label, found in first.items() if label in second}
+        return {label: _line(one.row, second[label].row * count, count) for label, one in first.items()}
 
     return Times(
         times.once,
@@ -171,11 +176,11 @@ def measured(plan: Plan, place: Place, machine: Machine, limit: float) -> Times:
     )
 
 
-def _line(first: float, second: float) -> Time:
-    """From the seconds of ``FIRST`` rows and of ``MORE`` rows. A first call includes work that is done once."""
-    row = max(0.0, second - min(first, second)) / (MORE - FIRST)
-    row = max(row, second / MORE / 4)
-    return Time(max(0.0, second - MORE * row), row)
+def _line(first: float, second: float, count: int) -> Time:
+    """From the seconds of one row and of ``count`` rows. A first call includes work that is done once, so that a row
+    is taken to cost something in any case."""
+    row = max(second - first, second / 8) / (count - FIRST)
+    return Time(max(0.0, second - count * row), row)
 
 
 def _times_on(plan: Plan, place: Place, machine: Machine, rows: int) -> Times:

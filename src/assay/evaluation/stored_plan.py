@@ -21,7 +21,7 @@ FILE = "plan.json"
 
 
 def stored_plan(
-    wanted: Plan, environment: Spec, block: int, budget: float | None, store: Path, resources: Resources, keep: bool
+    wanted: Plan, environment: Spec, kind: str, budget: float | None, store: Path, resources: Resources, keep: bool
 ) -> Plan:
     """The plan that fits the time: the store's, where the same was asked before, else a new one, which is kept."""
     component = Component("environments", environment)
@@ -32,7 +32,7 @@ def stored_plan(
         if known["asked"] == asked:
             return _from_json(known["plan"], wanted)
     machine = resources.machine
-    plan = fitted(wanted, make_place(component, 0, 0, machine.dtype), block, budget, resources.workers, machine)
+    plan = fitted(wanted, make_place(component, 0, 0, machine.dtype), kind, budget, resources.workers, machine)
     if keep:
         Store.open(store)
         write_atomically(path, json.dumps({"asked": asked, "plan": _to_json(plan)}, indent=1).encode(), sync=False)

@@ -76,10 +76,10 @@ class Answer:
                 f"{'pass' if len(passing) > 1 else 'passes'}: above chance in every test, and nowhere behind the best."
             )
             cheapest = min(passing, key=lambda verdict: self.costs.get(verdict.method, float("inf")))
-            named = {best.method: "", cheapest.method: ""}
-            costs = [f"{name} {seconds(self.costs[name])}" for name in named if name in self.costs]
+            named = dict.fromkeys((best.method, cheapest.method))
+            costs = [f"{seconds(self.costs[name])} by {name}" for name in named if name in self.costs]
             if costs:
-                yield f"One explanation costs {listed(costs)} of CPU."
+                yield f"An explanation takes {listed(costs)} (CPU)."
         else:
             yield "No method passes."
         for verdict in self.outcome("behind"):
@@ -132,7 +132,7 @@ class Answer:
                 )
 
     def _table_notes(self) -> tuple[str, ...]:
-        tests = self.verdicts.tests
+        tests = self.verdicts.counts.tests
         return (
             "order: symmetric relevance gain; size: Sensitivity-N; chance is 0 in both; 95 % intervals over rows",
             f"{self.verdicts.rows} rows; signed-rank tests against {listed(list(self.verdicts.controls))}, Holm over "

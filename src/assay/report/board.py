@@ -11,7 +11,7 @@ from assay.core.evidence import Score, read_score
 from assay.core.records import Record
 from assay.engine.store.protocol import RunStore
 from assay.report.agreements import AgreementTable, agreement_tables
-from assay.report.answer import Answer, board_answer
+from assay.report.answer import FAMILIES, UNFAMILIAR, Answer, board_answer
 from assay.report.ceilings import ceiling_notes
 from assay.report.comparisons import comparison_notes, comparisons, letters
 from assay.report.components import by_label
@@ -27,6 +27,7 @@ from assay.stats.ranks import mean_ranks, ranks
 from assay.studies.study import Study
 
 OWN = "own"  # the environment of a user's model, where no truth is known
+ANSWERED = {*FAMILIES, UNFAMILIAR}  # metrics whose scores the table of an answer shows
 Pair = tuple[str, str]  # labels of an environment and of a method
 _NAMES = ("environment", "method", "metric", "key")  # of a score, in a run's rows
 
@@ -98,6 +99,15 @@ class Result:
     @property
     def has_sweep(self) -> bool:
         return self.study.sweep is not None
+
+    @property
+    def answers_cover_boards(self) -> bool:
+        """Whether the tables of answers have all the scores."""
+        metrics = by_label(self.run, "metrics")
+        return all(
+            board.environment in self.answers and all(metrics[name].spec.name in ANSWERED for name in board.metrics)
+            for board in self.boards
+        )
 
     def scores(self) -> Iterator[Score]:
         """Board by board, method by method."""

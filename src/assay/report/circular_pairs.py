@@ -6,8 +6,10 @@ from assay.core.spec import Spec, walk
 
 SINGLE = {"occlusion", "feature_ablation"}  # the drop of each feature alone
 FITS = {"kernel_shap", "exact_shapley", "lime_tabular", "lime_image"}  # least-squares fits of the drops of sets
+COMBINATORS = {"smoothed", "absolute", "positive", "pooled", "by_differences", "first_rows"}
 SETS = {"sensitivity_n", "infidelity"}
 PATHS = "tree_shap"  # without a background: expectations over the training rows of the trees
+SLOPES = {"gradient", "guided_backprop"}  # and what is made of these alone
 
 
 def circular(method: Spec, baseline: str | float, metric: Spec) -> str:
@@ -27,4 +29,9 @@ def other_question(method: Spec) -> str:
     """Where a method's game is not that of any canvas; empty where it is, or where nothing is known."""
     if method.name == PATHS and not method.get("background"):
         return "a feature that is not known takes both branches of a tree, by the training rows that went there"
+    names: set[str] = set()
+    walk(method, lambda spec: names.add(spec.name))
+    is_slope = names & SLOPES and not names - SLOPES - COMBINATORS
+    if is_slope or (method.name == "lime_tabular" and method.get("times") != "product"):
+        return "how the answer changes with a feature, not what its value adds"
     return ""
