@@ -17,6 +17,14 @@ def even_counts(total: int, steps: int) -> Tensor:
     return torch.arange(steps + 1) * total // steps
 
 
+def symmetric_counts(total: int, steps: int) -> Tensor:
+    """``even_counts``, but with every count k also total - k; one count more where the middle would split a feature."""
+    lower = even_counts(total, steps)
+    lower = lower[: (len(lower) + 1) // 2]
+    counts: Tensor = torch.cat([lower, total - lower]).unique()
+    return counts
+
+
 def log_counts(largest: int, points: int) -> Tensor:
     """Distinct whole numbers 1, ..., largest, evenly spaced in their logarithm: at most ``points`` of them."""
     spaced = torch.logspace(0, log10(largest), points, dtype=torch.float64).round().long()

@@ -35,4 +35,5 @@ from assay.metrics.signed_truth import Recall as Recall
 from assay.metrics.signed_truth import SignAgreement as SignAgreement
 from assay.metrics.single_deletion import SingleDeletion as SingleDeletion
 from assay.metrics.soundness import Soundness as Soundness
+from assay.metrics.symmetric_relevance_gain import SymmetricRelevanceGain as SymmetricRelevanceGain
 from assay.metrics.top_images import TopImages as TopImages

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from assay.core.features import Features, Pixels
+from assay.core.features import Columns, Features, Pixels
 from assay.core.trial import Scene, Trial
 from oracles.metrics import literal
 from oracles.metrics.checks_soco import by_accuracy
@@ -40,6 +42,24 @@ def check_deletion(make: Make) -> None:
     _check_exchange(make, insert=False)
     _check_random_ties(make)
     by_accuracy(make, insert=False)
+
+
+def check_symmetric_relevance_gain(make: Make) -> None:
+    """Counts are by hand: from 0 to P in about equal steps, with every k also P - k."""
+    images, tables = image_scene(4), table_scene(4)
+    fifths, sevenths = [0, 7, 14, 22, 29, 36], [0, 1, 2, 3, 4, 5, 6, 7]
+    for where, attribution, params, counts in (
+        (images, numbers(11, 4, 2, 6, 6), {"steps": 5, "canvas": "true", "temperature": 2.0}, fifths),
+        (images, numbers(12, 4, 6, 6), {"steps": 6, "canvas": 0.7, "absolute": True}, [0, 6, 12, 18, 24, 30, 36]),
+        (tables, numbers(13, 4, 10), {"steps": 3, "absolute": True}, [0, 2, 5, 7]),
+        (tables, numbers(14, 4, 7), {"steps": 4, "readout": "logit"}, [0, 1, 3, 4, 6, 7]),
+        (tables, numbers(14, 4, 7), {"steps": 9, "canvas": "rows"}, sevenths),
+        (asking(tables, "logit"), numbers(14, 4, 7), {}, sevenths),
+        (asking(tables, "logit"), numbers(14, 4, 7), {"readout": "probability"}, sevenths),
+    ):
+        _check_gain(make(**params), where, attribution, counts)
+    _check_random_gain(make)
+    _check_gain_by_accuracy(make)
 
 
 def check_sensitivity_n(make: Make) -> None:
@@ -98,6 +118,78 @@ def _check_random_ties(make: Make) -> None:
     np.testing.assert_array_equal(value, again)
     distinct = Trial(where, numbers(15, 12, 7))
     np.testing.assert_allclose(make(ties="random")(distinct)["value"], make()(distinct)["value"], rtol=1e-12)
+
+
+def _check_gain(metric: Any, where: Scene, attribution: Tensor, counts: list[int]) -> None:
+    features, params = members(where.setting.features), vars(metric)
+    found = metric(Trial(where, attribution))
+    reference = where.setting.reference
+    assert reference is not None
+    np.testing.assert_allclose(found.axis["curve"], np.array(counts) / len(features), rtol=1e-12)
+    for row in range(len(attribution)):
+        x, ask = where.samples.x[row].numpy(), answer(where, row, _temperature(where, _set(params)))
+        canvases = (
+            list(reference.x.numpy()) if params["canvas"] == "rows" else [np.full_like(x, CANVAS[params["canvas"]])]
+        )
+
+        def without(
+            removed: Sequence[int], x: np.ndarray = x, ask: Any = ask, canvases: list[np.ndarray] = canvases
+        ) -> float:
+            answers = []
+            for canvas in canvases:
+                image = x.copy()
+                for feature in removed:
+                    image[features[feature]] = canvas[features[feature]]
+                answers.append(ask(image))
+            return sum(answers) / len(answers)
+
+        sequence = literal.order(_per_feature(attribution[row], features), params["absolute"])
+        expected = literal.relevance_gain(without, sequence, counts)
+        np.testing.assert_allclose(found["value"][row], expected, rtol=1e-8, atol=1e-13)
+        for place, number in enumerate(counts):
+            gain = without(sequence[::-1][:number]) - without(sequence[:number])
+            np.testing.assert_allclose(found["curve"][row][place], gain, rtol=1e-8, atol=1e-13)
+    assert found["defined"].all()
+
+
+def _set(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _check_random_gain(make: Make) -> None:
+    """Over all orders of five features the mean is 0, whatever the model; ties of a constant map go many ways."""
+    features = Columns.plain(5)
+    table = numbers(16, 32, 3)
+    powers = 2 ** torch.arange(5)
+    model = Lambda(lambda x: table[((x != 0) * powers).sum(dim=1)])  # any number for any set of features
+    orders = torch.tensor(list(permutations(range(5))), dtype=torch.float64)
+    where = scene(torch.ones(len(orders), 5, dtype=torch.float64), model, features)
+    where = replace(where, target=torch.zeros(len(orders), dtype=torch.long))  # one question for all
+    for steps in (2, 3, 4, 5):
+        value = make(steps=steps, readout="logit")(Trial(where, orders))["value"]
+        assert abs(value.mean()) < 1e-12
+        assert value.std() > 0.01
+        back = make(steps=steps, readout="logit")(Trial(where, -orders))["value"]
+        np.testing.assert_allclose(back, -value, atol=1e-12)
+    ties = make(readout="logit")(Trial(where, torch.ones(len(orders), 5)))["value"]
+    assert len(np.unique(ties.round(9))) > 20
+    np.testing.assert_array_equal(ties, make(readout="logit")(Trial(where, torch.full((len(orders), 5), 2.0)))["value"])
+
+
+def _check_gain_by_accuracy(make: Make) -> None:
+    """The true class is the largest of three columns; by the explained class, values would differ."""
+    where = scene(numbers(17, 6, 7), Lambda(lambda x: x[:, :3]), PLAIN)
+    found = make(by="accuracy")(Trial(where, numbers(18, 6, 7)))
+    for row in range(6):
+        sequence = literal.order(numbers(18, 6, 7)[row].tolist(), absolute=False)
+
+        def right(removed: Sequence[int], row: int = row) -> float:
+            left = [0.0 if column in removed else float(where.samples.x[row, column]) for column in range(3)]
+            return float(left.index(max(left)) == int(where.samples.label[row]))
+
+        np.testing.assert_allclose(
+            found["value"][row], literal.relevance_gain(right, sequence, list(range(8))), atol=1e-12
+        )
 
 
 def decoded(metric: Any, features: Features) -> list[list[list[int]]]:

@@ -137,6 +137,15 @@ def exchanged(
     return heights, shares
 
 
+def relevance_gain(without: Callable[[Sequence[int]], float], sequence: list[int], counts: list[int]) -> float:
+    """The area with the last of the sequence removed first, minus the area with the first removed first."""
+    shares = [number / len(sequence) for number in counts]
+    backwards = sequence[::-1]
+    lowest_first = [without(backwards[:number]) for number in counts]
+    highest_first = [without(sequence[:number]) for number in counts]
+    return trapezoid(lowest_first, shares) - trapezoid(highest_first, shares)
+
+
 def steps_that_change(answer: Answer, white: np.ndarray, sequence: list[int], delete: bool) -> list[float]:
     """F.4: perturb pixels one by one, ask the model (count modulo N) each time, count the steps that change its answer.
 

@@ -12,7 +12,7 @@ from scipy.stats import pearsonr
 
 from assay.kit import feature_orders
 from assay.kit.blur import blur
-from assay.kit.curves import area, cumulative_share, even_counts, log_counts
+from assay.kit.curves import area, cumulative_share, even_counts, log_counts, symmetric_counts
 from assay.kit.feature_orders import above_thresholds, among_first, descending_order, nested_sums, pearson, positions
 from assay.kit.soft_precision import normalised, part_of_sign
 from oracles.metrics.scenes import numbers
@@ -51,6 +51,17 @@ def test_steps_are_as_equal_as_possible(total: int, steps: int) -> None:
     assert spaced[-1] == total
     assert spaced == sorted(set(spaced))
     assert len(spaced) <= steps + 1
+
+
+@settings(max_examples=60)
+@given(total=st.integers(2, 300), steps=st.integers(1, 80))
+def test_symmetric_counts_are_even_and_the_same_from_both_ends(total: int, steps: int) -> None:
+    counts = symmetric_counts(total, steps)
+    assert counts.tolist() == (total - counts).flip(0).tolist()
+    steps = min(total, steps)
+    splits = steps % 2 == 0 and total % 2 == 1
+    assert (counts[0], counts[-1], len(counts)) == (0, total, steps + 1 + splits)
+    assert counts[: steps // 2 + 1].tolist() == even_counts(total, steps)[: steps // 2 + 1].tolist()
 
 
 def test_a_curve_needs_a_step() -> None:
