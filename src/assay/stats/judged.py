@@ -104,6 +104,11 @@ class Table:
         """Rows with a value."""
         return int(np.isfinite(self.values[place].get(method, np.zeros(0))).sum())
 
+    def mean(self, method: str, place: Place) -> float:
+        """Over the rows with a value, of which there are some."""
+        values = self.values[place][method]
+        return float(values[np.isfinite(values)].mean())
+
     def decides(self, method: str, place: Place) -> bool:
         return self.count(method, place) > 0 and not self.circular[method, place]
 
@@ -114,8 +119,7 @@ class Table:
 
     def best(self, place: Place, fewest: int) -> str:
         """The candidate with the highest mean; empty if there is none."""
-        here = self.values[place]
-        return max(self._candidates(place, fewest), key=lambda name: float(np.nanmean(here[name])), default="")
+        return max(self._candidates(place, fewest), key=lambda name: self.mean(name, place), default="")
 
     def pairs(self, fewest: int) -> int:
         """Each candidate with each other method that decides, in all places: the best is one of them by chance."""

@@ -40,8 +40,6 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import permutations
 from typing import Any, Literal
 
-import numpy as np
-
 from assay.core.errors import AssayError
 from assay.stats import verdict_reasons as reasons
 from assay.stats.holm import SIGNIFICANCE, holm, units_needed
@@ -273,7 +271,7 @@ def _measured(table: Table, method: str, place: Place, fewest: int) -> VerdictCe
     cell, best, here = replace(cell, p=max(one.p for one in leads)), table.best(place, fewest), table.values[place]
     if not best:
         return cell
-    cell = replace(cell, best=best, best_mean=float(np.nanmean(here[best])))
+    cell = replace(cell, best=best, best_mean=table.mean(best, place))
     ahead = lead(here[best], here[method], method) if best != method else None
     negligible = (one.over for one in leads if one.upper is not None and one.upper < cell.margin)
     return replace(

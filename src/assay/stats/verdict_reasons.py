@@ -65,8 +65,13 @@ def _losses(cells: Cells) -> str:
 
 def _numbers(cell: VerdictCell) -> str:
     chance = cell.leads[0]
-    interval = "" if chance.low is None else f" [{chance.low:.3f}, {chance.high:.3f}]"
-    return f"{cell.place} ({chance.mean:.3f}{interval})"
+    low, high = (None if limit is None else _number(limit) for limit in (chance.low, chance.high))
+    interval = "" if low is None else f" [{low}, {high}]"
+    return f"{cell.place} ({_number(chance.mean)}{interval})"
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 3) + 0.0:.3f}"  # no minus sign before 0.000
 
 
 def _places(cells: Cells) -> str:
