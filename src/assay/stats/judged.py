@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +92,7 @@ class Table:
         taken = {place: {name: row[rows] for name, row in here.items()} for place, here in self.values.items()}
         return replace(self, values=taken, rows=len(rows))
 
-    @property
+    @cached_property
     def methods(self) -> list[str]:
         """Without controls."""
         return sorted({name for here in self.values.values() for name in here} - set(self.controls))
@@ -112,7 +113,7 @@ class Table:
     def decides(self, method: str, place: Place) -> bool:
         return self.count(method, place) > 0 and not self.circular[method, place]
 
-    @property
+    @cached_property
     def deciding(self) -> list[tuple[str, Place]]:
         """Methods with the places that decide for them."""
         return [(name, place) for name in self.methods for place in self.places(name) if self.decides(name, place)]

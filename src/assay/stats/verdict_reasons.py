@@ -40,9 +40,13 @@ def depends(above: Cells, lost: Cells) -> str:
 
 def undecided(p_holm: Mapping[str, float], lost: Cells, needed: int | None) -> str:
     found = ", ".join(f"{p:.2g} in {family}" for family, p in p_holm.items())
-    decide = f"about {needed:,} rows would decide" if needed else f"not even {MOST_ROWS:,} rows would decide"
-    known = f"; {_losses(lost)}" if lost else ""
-    return f"p = {found} after Holm's correction{known}; {decide} if means and deviations stay as they are"
+    decide = f"about {needed:,} rows would decide" if needed else f"no number of rows up to {MOST_ROWS:,} would decide"
+    below = [cell for cell in lost if not cell.no_better_than]
+    flat = [cell for cell in lost if cell.no_better_than]
+    known = [f"p = {found} after Holm's correction"]
+    known += [f"separated below {_names(cell.best for cell in below)} in {_places(below)}"] if below else []
+    known += [no_better(flat)] if flat else []
+    return f"{'; '.join(known)}; {decide} if means and deviations stay as they are"
 
 
 def not_counted(cells: Cells) -> str:

@@ -231,7 +231,7 @@ def test_where_no_method_is_above_chance_nothing_is_no_better_than_chance():
     verdicts = method_verdicts(judged({"lime": -0.5, "shap": -0.1}))
     assert outcomes(verdicts) == {"lime": "undecided", "shap": "undecided"}
     assert verdicts["lime"].rows_needed is None
-    assert "not even 100,000 rows would decide" in verdicts["lime"].reason
+    assert "no number of rows up to 100,000 would decide" in verdicts["lime"].reason
 
 
 def test_one_cell_that_cannot_show_it_keeps_a_method_from_being_no_better_than_chance():
