@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +92,7 @@ class Table:
         taken = {place: {name: row[rows] for name, row in here.items()} for place, here in self.values.items()}
         return replace(self, values=taken, rows=len(rows))
 
-    @property
+    @cached_property
     def methods(self) -> list[str]:
         """Without controls."""
         return sorted({name for here in self.values.values() for name in here} - set(self.controls))
@@ -104,18 +105,22 @@ class Table:
         """Rows with a value."""
         return int(np.isfinite(self.values[place].get(method, np.zeros(0))).sum())
 
+    def mean(self, method: str, place: Place) -> float:
+        """Over the rows with a value, of which there are some."""
+        values = self.values[place][method]
+        return float(values[np.isfinite(values)].mean())
+
     def decides(self, method: str, place: Place) -> bool:
         return self.count(method, place) > 0 and not self.circular[method, place]
 
-    @property
+    @cached_property
     def deciding(self) -> list[tuple[str, Place]]:
         """Methods with the places that decide for them."""
         return [(name, place) for name in self.methods for place in self.places(name) if self.decides(name, place)]
 
     def best(self, place: Place, fewest: int) -> str:
         """The candidate with the highest mean; empty if there is none."""
-        here = self.values[place]
-        return max(self._candidates(place, fewest), key=lambda name: float(np.nanmean(here[name])), default="")
+        return max(self._candidates(place, fewest), key=lambda name: self.mean(name, place), default="")
 
     def pairs(self, fewest: int) -> int:
         """Each candidate with each other method that decides, in all places: the best is one of them by chance."""

@@ -20,13 +20,15 @@ Tests are one-sided signed-rank tests over rows, with Holm's correction at ``ALP
 The first that holds is the outcome:
 
 1. **not tested**: no cell decides.
-2. **undecided**, if the data have fewer rows than could be significant in so many tests: 2^-rows x tests > ``ALPHA``.
-3. **passes**: above in every family that decides, and nowhere separated below the best.
-4. **behind**: above in every family that decides, and separated below the best in every cell.
-5. **no better than chance**: in every cell that decides.
-6. **depends**: above in one cell and not separated below the best there; in another cell separated below the best or no
+2. **passes**: above in every family that decides, and nowhere separated below the best.
+3. **behind**: above in every family that decides, and separated below the best in every cell.
+4. **no better than chance**: in every cell that decides.
+5. **depends**: above in one cell and not separated below the best there; in another cell separated below the best or no
    better than chance.
-7. **undecided**, with the number of rows that would decide if means and deviations stayed as they are.
+6. **undecided**, with the number of rows that would decide if means and deviations stayed as they are.
+
+With too few rows for any test to be significant, 2^-rows x tests > ``ALPHA``, every method that is tested is undecided:
+none is above, none has enough rows to be the best, and nothing is said to be no better than chance.
 
 Passing is necessary, not sufficient. Rows count as independent.
 """
@@ -39,8 +41,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import permutations
 from typing import Any, Literal
-
-import numpy as np
 
 from assay.core.errors import AssayError
 from assay.stats import verdict_reasons as reasons
@@ -175,13 +175,12 @@ class _Case:
         families = dict.fromkeys(cell.family for cell in self.deciding)
         return {name: max(cell.p or 0.0 for cell in self.deciding if cell.family == name) for name in families}
 
-    def outcome(self, fewest: int) -> Outcome:
+    @property
+    def outcome(self) -> Outcome:
         cells = self.deciding
         above = all(p <= ALPHA for p in self.p_holm.values())
         if not cells:
             return "not tested"
-        if self.rows < fewest:
-            return "undecided"
         if above and not any(cell.separated for cell in cells):
             return "passes"
         if above and all(cell.separated for cell in cells):
@@ -205,16 +204,15 @@ class _Case:
         return rows_needed(self.rows, min(times), counts.fewest_rows)
 
     def verdict(self, counts: Counts) -> MethodVerdict:
-        outcome = self.outcome(counts.fewest_rows)
-        needed = self.rows_needed(counts) if outcome == "undecided" else None
+        needed = self.rows_needed(counts) if self.outcome == "undecided" else None
         fewest = min((cell.rows for cell in self.deciding), default=0)
         circular = [cell for cell in self.cells if cell.circular and self.deciding]
-        reason = self._reason(outcome, needed, counts) + reasons.not_counted(circular)
-        return MethodVerdict(self.method, outcome, reason, self.p_holm, fewest, needed, self.cells)
+        reason = self._reason(needed, counts) + reasons.not_counted(circular)
+        return MethodVerdict(self.method, self.outcome, reason, self.p_holm, fewest, needed, self.cells)
 
-    def _reason(self, outcome: Outcome, needed: int | None, counts: Counts) -> str:
+    def _reason(self, needed: int | None, counts: Counts) -> str:
         cells, lost = self.deciding, [cell for cell in self.deciding if cell.state in LOST]
-        match outcome:
+        match self.outcome:
             case "not tested":
                 return reasons.not_tested(self.cells)
             case "passes":
@@ -273,7 +271,7 @@ def _measured(table: Table, method: str, place: Place, fewest: int) -> VerdictCe
     cell, best, here = replace(cell, p=max(one.p for one in leads)), table.best(place, fewest), table.values[place]
     if not best:
         return cell
-    cell = replace(cell, best=best, best_mean=float(np.nanmean(here[best])))
+    cell = replace(cell, best=best, best_mean=table.mean(best, place))
     ahead = lead(here[best], here[method], method) if best != method else None
     negligible = (one.over for one in leads if one.upper is not None and one.upper < cell.margin)
     return replace(

@@ -40,9 +40,13 @@ def depends(above: Cells, lost: Cells) -> str:
 
 def undecided(p_holm: Mapping[str, float], lost: Cells, needed: int | None) -> str:
     found = ", ".join(f"{p:.2g} in {family}" for family, p in p_holm.items())
-    decide = f"about {needed:,} rows would decide" if needed else f"not even {MOST_ROWS:,} rows would decide"
-    known = f"; {_losses(lost)}" if lost else ""
-    return f"p = {found} after Holm's correction{known}; {decide} if means and deviations stay as they are"
+    decide = f"about {needed:,} rows would decide" if needed else f"no number of rows up to {MOST_ROWS:,} would decide"
+    below = [cell for cell in lost if not cell.no_better_than]
+    flat = [cell for cell in lost if cell.no_better_than]
+    known = [f"p = {found} after Holm's correction"]
+    known += [f"separated below {_names(cell.best for cell in below)} in {_places(below)}"] if below else []
+    known += [no_better(flat)] if flat else []
+    return f"{'; '.join(known)}; {decide} if means and deviations stay as they are"
 
 
 def not_counted(cells: Cells) -> str:
@@ -65,8 +69,13 @@ def _losses(cells: Cells) -> str:
 
 def _numbers(cell: VerdictCell) -> str:
     chance = cell.leads[0]
-    interval = "" if chance.low is None else f" [{chance.low:.3f}, {chance.high:.3f}]"
-    return f"{cell.place} ({chance.mean:.3f}{interval})"
+    low, high = (None if limit is None else _number(limit) for limit in (chance.low, chance.high))
+    interval = "" if low is None else f" [{low}, {high}]"
+    return f"{cell.place} ({_number(chance.mean)}{interval})"
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 3) + 0.0:.3f}"  # no minus sign before 0.000
 
 
 def _places(cells: Cells) -> str:

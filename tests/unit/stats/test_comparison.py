@@ -58,6 +58,7 @@ def test_a_correction_makes_nothing_more_significant(p_values: list[float]) -> N
 def test_the_fewest_units_suffice_and_one_less_never_does(methods: int, units: int) -> None:
     family = math.comb(methods, 2)
     assert units_needed(family) == units
+    assert units_needed(family, sides=1) == units - 1
     assert smallest_p(units) * family <= SIGNIFICANCE < smallest_p(units - 1) * family
     enough, few = compare(apart(methods, units), True), compare(apart(methods, units - 1), True)
     assert enough is not None

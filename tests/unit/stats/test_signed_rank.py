@@ -39,6 +39,25 @@ def test_without_ties_it_is_the_exact_test_of_scipy(count: int) -> None:
     assert signed_rank_test(differences, np.zeros(count)).p == pytest.approx(expected, rel=1e-9)
 
 
+@given(SMALL)
+def test_the_one_sided_probability_is_the_share_of_signs_with_as_large_a_sum(differences: list[int]) -> None:
+    values = np.array(differences, float)
+    left = values[values != 0]
+    ranks = rankdata(np.abs(left)) if len(left) else np.zeros(0)
+    sums = np.array(list(product((-1, 1), repeat=len(left)))) @ ranks if len(left) else np.zeros(1)
+    expected = float(np.mean(sums >= np.sign(left) @ ranks - 1e-9))
+    assert signed_rank_test(values, np.zeros(len(values)), "greater").p == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("count", [2, 7, 20, 50, 51, 200])
+@pytest.mark.parametrize("shift", [-0.2, 0.3])
+def test_one_sided_it_is_the_test_of_scipy(count: int, shift: float) -> None:
+    differences = np.random.default_rng(count).normal(shift, 1, count)
+    method = {"method": "exact"} if count <= 50 else {"method": "asymptotic", "correction": True}
+    expected = wilcoxon(differences, alternative="greater", **method).pvalue
+    assert signed_rank_test(differences, np.zeros(count), "greater").p == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize("decimals", [1, 9])
 def test_many_differences_have_the_normal_approximation_of_scipy(decimals: int) -> None:
     differences = np.random.default_rng(0).normal(0.2, 1, 200).round(decimals)

@@ -1,0 +1,190 @@
+"""How often verdicts on methods err: ``python -m benchmarks.verdict_errors`` prints the tables.
+
+Eight methods, two families, two canvases. Four methods are null: their values are symmetric around 0 in every row.
+Three are equally good, with a mean of ``LEAD`` standard deviations, and one has half of that. Values of one method in
+one row are correlated over the four cells. ``--example`` prints the verdicts of one draw.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from assay.stats.judged import Judged
+from assay.stats.method_verdicts import MethodVerdict, Verdicts, method_verdicts
+from benchmarks.tables import Row, show
+
+ROWS = (8, 12, 20, 50, 100, 200)
+LEAD = 1.0
+SHARED = 0.5  # correlation of a method's noise in one row over its four cells
+EFFECT = 0.3  # standard deviation of what a method scores in all rows alike, where rows are not independent
+REPLICATIONS = 400
+NULLS = ("null 1", "null 2", "null 3", "null 4")
+GOOD = ("good 1", "good 2", "good 3")
+HALF = "half as good"
+PLACES = tuple((family, canvas) for family in ("order", "size") for canvas in ("blur", "zero"))
+
+Numbers = npt.NDArray[np.float64]
+Noise = Callable[[np.random.Generator, tuple[int, ...]], Numbers]
+
+
+def _normal(random: np.random.Generator, shape: tuple[int, ...]) -> Numbers:
+    return random.normal(size=shape)
+
+
+def _heavy(random: np.random.Generator, shape: tuple[int, ...]) -> Numbers:
+    """Student's t with 3 degrees of freedom, standard deviation 1."""
+    return np.asarray(random.standard_t(3, size=shape) / np.sqrt(3))
+
+
+def _two_sizes(random: np.random.Generator, shape: tuple[int, ...]) -> Numbers:
+    """Most rows say little, every fifth says much; standard deviation 1."""
+    scale = np.where(random.random(shape) < 0.2, 2.2, 0.2)
+    return np.asarray(random.normal(size=shape) * scale)
+
+
+NOISES: dict[str, Noise] = {"normal": _normal, "heavy tails": _heavy, "every fifth row": _two_sizes}
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How values are drawn."""
+
+    rows: int
+    noise: Noise = _normal
+    lead: float = LEAD
+    nulls_only: bool = False  # all eight methods are null
+    effect: float = 0.0  # standard deviation of a null method's mean: rows are not independent
+    control: bool = False  # a control has the same effect as all nulls
+
+    def judged(self, random: np.random.Generator) -> list[Judged]:
+        common = random.normal()
+        means = {**dict.fromkeys(NULLS, 0.0), **dict.fromkeys(GOOD, self.lead), HALF: self.lead / 2}
+        cells = []
+        for method, mean in {**means, **({"edges": 0.0} if self.control else {})}.items():
+            null = self.nulls_only or mean == 0
+            shift = self.effect * (common if self.control else random.normal()) if null else mean
+            row, own = self.noise(random, (self.rows,)), self.noise(random, (len(PLACES), self.rows))
+            values = shift + np.sqrt(SHARED) * row + np.sqrt(1 - SHARED) * own
+            cells += [Judged(method, *place, cell.tolist()) for place, cell in zip(PLACES, values, strict=True)]
+        return cells
+
+    def verdicts(self, replication: int) -> Verdicts:
+        random = np.random.default_rng([self.rows, int(self.nulls_only), replication])
+        return method_verdicts(self.judged(random), ["edges"] if self.control else [])
+
+
+def share(hits: Sequence[bool]) -> str:
+    """A share with Clopper and Pearson's interval."""
+    count, trials = sum(hits), len(hits)
+    low = scipy.special.betaincinv(count, trials - count + 1, 0.025) if count else 0.0
+    high = scipy.special.betaincinv(count + 1, trials - count, 0.975) if count < trials else 1.0
+    return f"{count / trials:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _of(verdicts: Verdicts, names: Sequence[str]) -> list[MethodVerdict]:
+    return [verdicts[name] for name in names]
+
+
+def _above(verdict: MethodVerdict) -> bool:
+    return verdict.outcome in ("passes", "behind", "depends")
+
+
+def _separated(verdict: MethodVerdict) -> bool:
+    return any(cell.separated for cell in verdict.cells)
+
+
+def rates(draw: Draw, replications: int = REPLICATIONS) -> Row:
+    """Shares of replications in which something happens to one method at least, or to a given one."""
+    found = [draw.verdicts(replication) for replication in range(replications)]
+    nulls = [_of(verdicts, NULLS) for verdicts in found]
+    good = [_of(verdicts, GOOD) for verdicts in found]
+    return {
+        "a null is above": share([any(map(_above, every)) for every in nulls]),
+        "a good one is separated": share([any(_separated(one) for one in every) for every in good]),
+        "good: no better than chance": share([every[0].outcome == "no better than chance" for every in good]),
+        "good 1 passes": share([every[0].outcome == "passes" for every in good]),
+        "half as good: behind": share([verdicts[HALF].outcome == "behind" for verdicts in found]),
+        "null 1: no better than chance": share([every[0].outcome == "no better than chance" for every in nulls]),
+    }
+
+
+def table(replications: int = REPLICATIONS) -> Iterator[Row]:
+    """Error rates where rows are independent."""
+    for name, noise in NOISES.items():
+        for rows in ROWS:
+            yield {"noise": name, "rows": rows, **rates(Draw(rows, noise), replications)}
+
+
+def nulls_table(replications: int = REPLICATIONS) -> Iterator[Row]:
+    """How often one of eight nulls passes, is behind or depends: rows that are independent, and rows that share an effect."""
+    for rows in ROWS:
+        draws = {
+            "independent rows": Draw(rows, nulls_only=True),
+            "an effect in all rows": Draw(rows, nulls_only=True, effect=EFFECT),
+            "the same, and a control has it": Draw(rows, nulls_only=True, effect=EFFECT, control=True),
+        }
+        passing = {name: _found_above(draw, replications) for name, draw in draws.items()}
+        yield {"rows": rows, **passing}
+
+
+def leads_table(replications: int = REPLICATIONS // 2) -> Iterator[Row]:
+    """What is found by the lead of good methods, in standard deviations of their values over rows."""
+    for lead in (1.0, 2.0, 4.0):
+        for rows in (20, 50, 100, 200, 400):
+            found = [Draw(rows, lead=lead).verdicts(replication) for replication in range(replications)]
+            yield {
+                "lead": lead,
+                "rows": rows,
+                "good 1 passes": share([verdicts[GOOD[0]].outcome == "passes" for verdicts in found]),
+                "half as good: behind": share([verdicts[HALF].outcome == "behind" for verdicts in found]),
+                "null 1: no better than chance": share(
+                    [verdicts[NULLS[0]].outcome == "no better than chance" for verdicts in found]
+                ),
+                "null 1: separated everywhere": share(
+                    [all(cell.separated for cell in verdicts[NULLS[0]].cells) for verdicts in found]
+                ),
+            }
+
+
+def _found_above(draw: Draw, replications: int) -> str:
+    found = (draw.verdicts(replication).methods for replication in range(replications))
+    return share([any(map(_above, methods)) for methods in found])
+
+
+def chance_table(models: int = 200, features: int = 16, size: int = 4) -> Iterator[Row]:
+    """The correlation of a shuffled map with the drops, averaged over all its shuffles. One value of the map is 1, the
+    others are 0: as far from symmetric as can be."""
+    for sets in (50, 100, 400):
+        random = np.random.default_rng(sets)
+        means = [_shuffled_mean(random, features, size, sets) for _ in range(models)]
+        yield {"sets": sets, "mean over models": f"{np.mean(means):.4f}", "largest": f"{np.max(np.abs(means)):.4f}"}
+
+
+def _shuffled_mean(random: np.random.Generator, features: int, size: int, sets: int) -> float:
+    """Drops have skewed effects that multiply."""
+    chosen = np.array([random.permutation(features) < size for _ in range(sets)])
+    drops = np.exp(chosen @ (0.3 * random.lognormal(size=features)))
+    return float(np.mean([np.corrcoef(chosen[:, feature], drops)[0, 1] for feature in range(features)]))
+
+
+def example() -> Iterator[Row]:
+    """Verdicts of one draw."""
+    for verdict in Draw(40).verdicts(0).methods:
+        yield {"method": verdict.method, "verdict": verdict.outcome, "reason": verdict.reason}
+
+
+def main(arguments: Sequence[str]) -> None:
+    if "--example" in arguments:
+        show(arguments, (example(), 3))
+    else:
+        show(arguments, (table(), 1), (leads_table(), 0), (nulls_table(), 0), (chance_table(), 0))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
