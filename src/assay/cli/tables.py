@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from assay.core.evidence import Score
-from assay.report.board import Result
+from assay.report.board import Board, Result
 from assay.report.controls import unbeaten_controls
 from assay.report.missing import grouped_by_reason
 from assay.report.result_tables import agreement_table, board_table, sweep_table
@@ -32,12 +32,13 @@ def print_result(result: Result, console: Console | None = None) -> None:
             console.print(escape(sentence), highlight=False, soft_wrap=True)
         console.print()
         print_table(answer.table(), console)
+        if result.answers_cover_boards:
+            _print_remarks(next(board for board in result.boards if board.environment == answer.environment), console)
         console.print()
     for board in result.boards if not result.answers_cover_boards else ():
         if board.metrics:
             print_table(board_table(result, board), console)
-            for line in (line for line in board.lines if str(line.remarks)):
-                console.print(f" {escape(line.method)}: {escape(str(line.remarks))}", highlight=False)
+            _print_remarks(board, console)
             for unbeaten in unbeaten_controls(result.run, board) if board.environment not in result.answers else ():
                 console.print(f" [yellow]{escape(str(unbeaten))}[/yellow]", highlight=False)
         else:
@@ -63,6 +64,11 @@ def print_result(result: Result, console: Console | None = None) -> None:
         console.print(f"[yellow]{escape(result.mixed)}[/yellow]", highlight=False)
     if result.failed() or result.skipped():
         _print_trouble(result, console)
+
+
+def _print_remarks(board: Board, console: Console) -> None:
+    for line in (line for line in board.lines if str(line.remarks)):
+        console.print(f" {escape(line.method)}: {escape(str(line.remarks))}", highlight=False)
 
 
 def _console() -> Console:

@@ -173,45 +173,51 @@ def _cell_text(cell: VerdictCell | None) -> str:
 def board_answer(
     run: Record, store: RunStore, board: Board, records: Mapping[str, Record], notes: Sequence[str] = ()
 ) -> Answer | None:
-    """The answer of a board; None where no metric of it decides."""
-    metrics = {label: metric for label, metric in by_label(run, "metrics").items() if label in board.metrics}
-    deciding = {label: metric for label, metric in metrics.items() if metric.spec.name in FAMILIES}
-    methods = by_label(run, "methods")
+    """The answer of a board; None where no metric of it decides, or no method answered."""
+    cells = judged(run, store, board, records)
+    question = _question(run, board, records)
+    if not cells or question is None:
+        return None
+    methods, metrics = by_label(run, "methods"), by_label(run, "metrics")
     lines = {line.method: line for line in board.lines}
-    if not deciding or not lines:
-        return None
-    trials = {label: _first_trial(run, board.environment, label, records) for label in lines}
-    question = next((trial["question"] for trial in trials.values() if trial), None)
-    if question is None:
-        return None
-    tested = [label for label in lines if not _content_free(methods[label])]
-    judged = [
-        Judged(
-            label,
-            FAMILIES[metric.spec.name],
-            str(metric.spec.get("canvas")),
-            _values(run, store, board.environment, label, name, records),
-            circular(methods[label].spec, question["baseline"], metric.spec),
-        )
-        for label in tested
-        for name, metric in deciding.items()
-    ]
-    controls = [label for label in tested if methods[label].control]
+    tested = list(dict.fromkeys(cell.method for cell in cells))
+    canvases = dict.fromkeys(cell.canvas for cell in cells)
     return Answer(
         board.environment,
-        method_verdicts(judged, controls),
+        method_verdicts(cells, [label for label in tested if methods[label].control]),
         tuple(notes),
-        _explained(question, trials),
+        _explained(question),
         question["baseline"],
-        _unfamiliar(deciding.values(), metrics, lines),
+        {canvas: _unfamiliar(canvas, metrics, board) for canvas in canvases},
         _costs(run, board.environment, lines, records),
         {label: why for label in tested if (why := other_question(methods[label].spec))},
         {label: cell.reason for label in tested for cell in lines[label].cells.values() if cell.reason},
     )
 
 
-def _content_free(method: Component) -> bool:
-    return method.spec.name in CONTENT_FREE
+def judged(run: Record, store: RunStore, board: Board, records: Mapping[str, Record]) -> list[Judged]:
+    """The values that verdicts rest on: each method by each metric that decides, without maps that are chance itself."""
+    methods, question = by_label(run, "methods"), _question(run, board, records) or {}
+    metrics = {label: metric for label, metric in by_label(run, "metrics").items() if label in board.metrics}
+    return [
+        Judged(
+            line.method,
+            FAMILIES[metric.spec.name],
+            str(metric.spec.get("canvas")),
+            _values(run, store, board.environment, line.method, label, records),
+            circular(methods[line.method].spec, question.get("baseline", ""), metric.spec),
+        )
+        for line in board.lines
+        if methods[line.method].spec.name not in CONTENT_FREE
+        for label, metric in metrics.items()
+        if metric.spec.name in FAMILIES
+    ]
+
+
+def _question(run: Record, board: Board, records: Mapping[str, Record]) -> Mapping[str, Any] | None:
+    """What the methods were asked; None where none answered."""
+    trials = (_first_trial(run, board.environment, line.method, records) for line in board.lines)
+    return next((trial["question"] for trial in trials if trial), None)
 
 
 def _series(run: Record, environment: str, method: str) -> Iterator[Mapping[str, Any]]:
@@ -247,21 +253,19 @@ def _values(
     return values
 
 
-def _explained(question: Mapping[str, Any], trials: Mapping[str, Mapping[str, Any]]) -> str:
-    readout = {"value": "value"}.get(question["readout"], str(question["readout"]))
+def _explained(question: Mapping[str, Any]) -> str:
     of = {"predicted": " of the predicted class", "label": " of the class that was asked for"}
+    readout = str(question["readout"])
     return readout + ("" if readout == "value" else of.get(str(question["target"]), ""))
 
 
-def _unfamiliar(deciding: Any, metrics: Mapping[str, Component], lines: Mapping[str, Any]) -> dict[str, float | None]:
-    """By canvas of a metric that decides."""
-    shares: dict[str, float | None] = {str(metric.spec.get("canvas")): None for metric in deciding}
-    for label, metric in metrics.items():
-        canvas = str(metric.spec.get("canvas"))
-        if metric.spec.name == UNFAMILIAR and canvas in shares:
-            values = [line.cells[label].value for line in lines.values() if line.cells[label].value is not None]
-            shares[canvas] = values[0] if values else None
-    return shares
+def _unfamiliar(canvas: str, metrics: Mapping[str, Component], board: Board) -> float | None:
+    """The share of perturbed rows that are unlike the reference: the same by all methods."""
+    for label in board.metrics:
+        if metrics[label].spec.name == UNFAMILIAR and str(metrics[label].spec.get("canvas")) == canvas:
+            values = (line.cells[label].value for line in board.lines)
+            return next((value for value in values if value is not None), None)
+    return None
 
 
 def _costs(
