@@ -52,6 +52,7 @@ NOT_ABOUT_FAITHFULNESS = {
     "accuracy": "judges the model, not maps",
     "confidence": "judges the model, not maps",
     "ignores_part": "judges the model, not maps",
+    "unfamiliar_share": "judges the canvas, not maps",
     "part_share": "says where a map is, not whether it is right",
     "output_difference": "compares two models without looking at maps",
     "top_images": "compares two models; no method is better for it",
@@ -78,9 +79,9 @@ def measured(store: Path) -> Kept:
         places.append(
             {
                 "name": place,
-                "environment": environment.short_spec,
+                "environment": str(environment.card.short(environment.spec)),
                 "samples": environment.samples,
-                "methods": {one.label: [one.short_spec, one.question.get("baseline")] for one in honest},
+                "methods": {one.label: [str(one.card.short(one.spec)), one.question.get("baseline")] for one in honest},
                 "metrics": {metric: found[metric] for metric in sorted(found) if metric in USES},
             }
         )

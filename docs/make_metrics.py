@@ -32,6 +32,7 @@ NEEDS = {
     "method": "Against the model, asking the method again",
     "label": "Against the model, with true labels",
     "model": "Against the model",
+    "reference": "Of the inputs and the reference rows alone",
     "image": "Of the map and its image alone",
 }
 

@@ -37,3 +37,4 @@ from assay.metrics.single_deletion import SingleDeletion as SingleDeletion
 from assay.metrics.soundness import Soundness as Soundness
 from assay.metrics.symmetric_relevance_gain import SymmetricRelevanceGain as SymmetricRelevanceGain
 from assay.metrics.top_images import TopImages as TopImages
+from assay.metrics.unfamiliar_share import UnfamiliarShare as UnfamiliarShare

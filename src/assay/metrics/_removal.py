@@ -165,11 +165,11 @@ def _checked(made: object, entries: torch.Size, count: int) -> Tensor:
     return made
 
 
-def few_rows(rows: Tensor) -> Tensor:
-    """At most 16 of the reference rows, drawn once: they depend on nothing but how many there are."""
-    if len(rows) <= ROWS:
+def few_rows(rows: Tensor, most: int = ROWS) -> Tensor:
+    """At most so many of the reference rows, drawn once: they depend on nothing but how many there are."""
+    if len(rows) <= most:
         return rows
-    return rows[torch.randperm(len(rows), generator=generator("rows canvas", len(rows)))[:ROWS].to(rows.device)]
+    return rows[torch.randperm(len(rows), generator=generator("rows canvas", len(rows)))[:most].to(rows.device)]
 
 
 def one_canvas(canvas: Canvas) -> Canvas:

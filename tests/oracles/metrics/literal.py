@@ -146,6 +146,24 @@ def relevance_gain(without: Callable[[Sequence[int]], float], sequence: list[int
     return trapezoid(lowest_first, shares) - trapezoid(highest_first, shares)
 
 
+def unfamiliar(versions: Sequence[np.ndarray], reference: Sequence[np.ndarray]) -> float:
+    """The share of inputs farther from the reference than 95 % of its rows are from their nearest other row."""
+    scales = []
+    for entry in range(reference[0].size):
+        values = [float(row.ravel()[entry]) for row in reference]
+        mean = sum(values) / len(values)
+        variance = sum((value - mean) ** 2 for value in values) / len(values)
+        scales.append(np.sqrt(variance) if len(set(values)) > 1 else 1.0)
+
+    def nearest(point: np.ndarray, rows: Sequence[np.ndarray]) -> float:
+        differences = [(point.ravel() - row.ravel()) / np.array(scales) for row in rows]
+        return min(float(np.sqrt((difference**2).sum())) for difference in differences)
+
+    own = [nearest(row, [*reference[:index], *reference[index + 1 :]]) for index, row in enumerate(reference)]
+    limit = float(np.quantile(own, 0.95))
+    return sum(nearest(version, reference) > limit * (1 + 1e-6) for version in versions) / len(versions)
+
+
 def steps_that_change(answer: Answer, white: np.ndarray, sequence: list[int], delete: bool) -> list[float]:
     """F.4: perturb pixels one by one, ask the model (count modulo N) each time, count the steps that change its answer.
 
