@@ -2,7 +2,7 @@
 
 Eight methods, two families, two canvases. Four methods are null: their values are symmetric around 0 in every row.
 Three are equally good, with a mean of ``LEAD`` standard deviations, and one has half of that. Values of one method in
-one row are correlated over the four cells. ``--example`` prints the verdicts of one draw.
+one row are correlated over the four cells. ``--example`` prints verdicts on invented methods.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from assay.stats.holm import units_needed
 from assay.stats.judged import Judged
 from assay.stats.method_verdicts import MethodVerdict, Verdicts, method_verdicts
 from benchmarks.tables import Row, show
@@ -122,7 +123,7 @@ def table(replications: int = REPLICATIONS) -> Iterator[Row]:
 
 
 def nulls_table(replications: int = REPLICATIONS) -> Iterator[Row]:
-    """How often one of eight nulls passes, is behind or depends: rows that are independent, and rows that share an effect."""
+    """How often one of eight nulls passes, is behind or depends, with independent rows and with a shared effect."""
     for rows in ROWS:
         draws = {
             "independent rows": Draw(rows, nulls_only=True),
@@ -173,9 +174,25 @@ def _shuffled_mean(random: np.random.Generator, features: int, size: int, sets: 
     return float(np.mean([np.corrcoef(chosen[:, feature], drops)[0, 1] for feature in range(features)]))
 
 
-def example() -> Iterator[Row]:
-    """Verdicts of one draw."""
-    for verdict in Draw(40).verdicts(0).methods:
+def fewest_table() -> Iterator[Row]:
+    """By number of methods: the fewest rows with which anything can be above chance, and separated below the best."""
+    for methods in (2, 5, 8, 12, 20, 30):
+        pairs = methods * (methods - 1) * len(PLACES)
+        needed = {"rows to pass": units_needed(2 * methods, sides=1), "rows to be behind": units_needed(pairs, sides=1)}
+        yield {"methods": methods, "tests": 2 * methods, "pairs": pairs, **needed}
+
+
+def example(rows: int = 60) -> Iterator[Row]:
+    """Verdicts on invented methods, one of each kind, with a control."""
+    random, cells = np.random.default_rng(4), []
+    means = {"good": (0.4, 0.4), "half": (0.2, 0.2), "order only": (0.4, 0.0), "null": (0.0, 0.0), "edges": (0.05, 0.0)}
+    for method, by_family in {**means, "noisy": (0.06, 0.06), "fits size": (0.4, 0.9)}.items():
+        spread = 0.3 if method == "noisy" else 0.12
+        for family, canvas in PLACES:
+            values = random.normal(by_family[family == "size"], spread, rows).tolist()
+            circular = "it minimises this error" if (method, family) == ("fits size", "size") else ""
+            cells.append(Judged(method, family, canvas, values, circular))
+    for verdict in method_verdicts(cells, ["edges"]).methods:
         yield {"method": verdict.method, "verdict": verdict.outcome, "reason": verdict.reason}
 
 
@@ -183,7 +200,7 @@ def main(arguments: Sequence[str]) -> None:
     if "--example" in arguments:
         show(arguments, (example(), 3))
     else:
-        show(arguments, (table(), 1), (leads_table(), 0), (nulls_table(), 0), (chance_table(), 0))
+        show(arguments, (fewest_table(), 0), (table(), 1), (leads_table(), 0), (nulls_table(), 0), (chance_table(), 0))
 
 
 if __name__ == "__main__":

@@ -216,6 +216,20 @@ def test_a_method_with_a_few_rows_is_not_the_best_whatever_it_scores():
     assert outcomes(verdicts) == {"lime": "passes", "rare": "undecided", "shap": "passes"}
 
 
+def test_a_few_rows_do_not_show_that_a_method_is_no_better_than_chance():
+    cells = judged({"lime": 0.3, "rare": 0.3, "shap": 0.3})
+    cells = [replace(c, values=[-0.001, 0.0, 0.001, *[None] * 37]) if c.method == "rare" else c for c in cells]
+    verdict = method_verdicts(cells)["rare"]
+    assert (verdict.outcome, verdict.rows) == ("undecided", 3)
+    assert verdict.rows_needed == math.ceil(40 * 7 / 3)  # 7 rows with a value
+
+
+def test_a_circular_control_is_no_control():
+    cells = judged({"edges": 0.9, "lime": 0.3, "shap": 0.3})
+    cells = [replace(c, circular="it is the mask") if c.method == "edges" else c for c in cells]
+    assert outcomes(method_verdicts(cells, ["edges"])) == {"lime": "passes", "shap": "passes"}
+
+
 def test_with_too_few_rows_every_verdict_is_undecided_and_says_how_many_are_needed():
     means = {"lime": 0.5, "noise": 0.0, "shap": 0.6}  # 6 tests: 7 rows
     verdicts = method_verdicts(judged(means, rows=6, spread=0.001))
