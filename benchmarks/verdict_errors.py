@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from assay.stats.holm import units_needed
+from assay.stats.holm import SIGNIFICANCE, holm, units_needed
 from assay.stats.judged import Judged
-from assay.stats.method_verdicts import MethodVerdict, Verdicts, method_verdicts
+from assay.stats.method_verdicts import NEGLIGIBLE, MethodVerdict, Verdicts, method_verdicts
 from benchmarks.tables import Row, show
 
 ROWS = (8, 12, 20, 50, 100, 200)
@@ -59,6 +59,7 @@ class Draw:
     rows: int
     noise: Noise = _normal
     lead: float = LEAD
+    null_mean: float = 0.0  # of methods that are called null: their true lead, if it is not quite 0
     nulls_only: bool = False  # all eight methods are null
     effect: float = 0.0  # standard deviation of a null method's mean: rows are not independent
     control: bool = False  # a control has the same effect as all nulls
@@ -69,7 +70,7 @@ class Draw:
         cells = []
         for method, mean in {**means, **({"edges": 0.0} if self.control else {})}.items():
             null = self.nulls_only or mean == 0
-            shift = self.effect * (common if self.control else random.normal()) if null else mean
+            shift = self.null_mean + self.effect * (common if self.control else random.normal()) if null else mean
             row, own = self.noise(random, (self.rows,)), self.noise(random, (len(PLACES), self.rows))
             values = shift + np.sqrt(SHARED) * row + np.sqrt(1 - SHARED) * own
             cells += [Judged(method, *place, cell.tolist()) for place, cell in zip(PLACES, values, strict=True)]
@@ -139,6 +140,8 @@ def leads_table(replications: int = REPLICATIONS // 2) -> Iterator[Row]:
     for lead in (1.0, 2.0, 4.0):
         for rows in (20, 50, 100, 200, 400):
             found = [Draw(rows, lead=lead).verdicts(replication) for replication in range(replications)]
+            slight = Draw(rows, lead=lead, null_mean=NEGLIGIBLE * lead)
+            slights = [slight.verdicts(replication)[NULLS[0]].outcome for replication in range(replications)]
             yield {
                 "lead": lead,
                 "rows": rows,
@@ -147,6 +150,7 @@ def leads_table(replications: int = REPLICATIONS // 2) -> Iterator[Row]:
                 "null 1: no better than chance": share(
                     [verdicts[NULLS[0]].outcome == "no better than chance" for verdicts in found]
                 ),
+                "a tenth as good: no better than chance": share([one == "no better than chance" for one in slights]),
                 "null 1: separated everywhere": share(
                     [all(cell.separated for cell in verdicts[NULLS[0]].cells) for verdicts in found]
                 ),
@@ -156,6 +160,18 @@ def leads_table(replications: int = REPLICATIONS // 2) -> Iterator[Row]:
 def _found_above(draw: Draw, replications: int) -> str:
     found = (draw.verdicts(replication).methods for replication in range(replications))
     return share([any(map(_above, methods)) for methods in found])
+
+
+def choice_table(replications: int = REPLICATIONS) -> Iterator[Row]:
+    """How often one of eight equal methods is separated below the best, corrected for all pairs and for fewer."""
+    for rows in (20, 50, 200):
+        found = [Draw(rows, nulls_only=True).verdicts(replication).methods for replication in range(replications)]
+        p = [[cell.p_behind for one in methods for cell in one.cells if cell.p_behind is not None] for methods in found]
+        yield {
+            "rows": rows,
+            "all ordered pairs": share([any(map(_separated, methods)) for methods in found]),
+            "only comparisons with the best": share([min(holm(values)) <= SIGNIFICANCE for values in p]),
+        }
 
 
 def chance_table(models: int = 200, features: int = 16, size: int = 4) -> Iterator[Row]:
@@ -200,7 +216,8 @@ def main(arguments: Sequence[str]) -> None:
     if "--example" in arguments:
         show(arguments, (example(), 3))
     else:
-        show(arguments, (fewest_table(), 0), (table(), 1), (leads_table(), 0), (nulls_table(), 0), (chance_table(), 0))
+        counts = (fewest_table(), chance_table(), choice_table(), leads_table(), nulls_table())
+        show(arguments, *((rows, 0) for rows in counts), (table(), 1))
 
 
 if __name__ == "__main__":

@@ -307,6 +307,47 @@ def test_rows_are_also_estimated_for_no_better_than_chance():
     assert verdict.rows_needed == math.ceil(40 * (half / 0.15) ** 2)
 
 
+def times_for(p: float, tests: int) -> float:
+    return float(norm.ppf(0.05 / tests) / norm.ppf(p)) ** 2
+
+
+def test_rows_are_also_estimated_for_a_method_that_would_be_above_in_one_cell_and_has_nothing_in_another():
+    means = {
+        "cam": everywhere(0.0, order_blur=0.1, order_zero=0.12),
+        "shap": everywhere(1.0, order_blur=0.15, order_zero=0.15),
+    }
+    size = [c for c in judged(means) if c.family == "size"]
+    order = [c for c in judged(means, spread=0.5) if c.family == "order"]
+    verdict = method_verdicts([*size, *order])["cam"]
+    assert [cell.state for cell in verdict.cells] == ["open", "open", "no better than chance", "no better than chance"]
+    assert verdict.rows_needed == math.ceil(40 * min(times_for(cell.p, 8) for cell in verdict.cells[:2]))
+
+
+def test_a_method_that_is_separated_in_some_cells_needs_rows_for_one_of_the_others_by_itself():
+    size = [c for c in judged({"cam": 0.2, "shap": 0.5}) if c.family == "size"]
+    order = [c for c in judged({"cam": 0.1, "shap": 0.11}, spread=0.5) if (c.family, c.canvas) == PLACES[0]]
+    verdict = method_verdicts([*size, *order, *(replace(c, canvas="zero") for c in order)])["cam"]
+    assert [cell.state for cell in verdict.cells] == ["open", "open", "behind", "behind"]
+    assert verdict.rows_needed == math.ceil(40 * times_for(verdict.cells[0].p, 8))
+
+
+@given(st.integers(0, 10_000), st.integers(2, 12), st.floats(0, 2))
+@settings(max_examples=60, deadline=None)
+def test_more_rows_are_needed_than_there_are_and_at_least_as_many_as_any_test_needs(seed, rows, mean):
+    verdicts = method_verdicts(judged({"a": 0.0, "b": mean, "c": 1.0}, rows, spread=1.0, seed=seed))
+    for verdict in verdicts.methods:
+        if verdict.rows_needed is not None:
+            assert verdict.outcome == "undecided"
+            assert verdict.rows_needed > rows
+            assert verdict.rows_needed >= verdicts.counts.fewest_rows
+
+
+def test_cells_are_listed_where_a_family_lacks_a_canvas():
+    cells = spoiled(judged({"ks": 0.3, "shap": 0.3}), "ks", ("size", "zero"), values=[None] * 40)
+    reason = method_verdicts(cells)["ks"].reason
+    assert reason.startswith("above chance in order under blur, order under zero and size under blur; not separated")
+
+
 def test_a_verdict_in_json_is_what_it_was_and_never_says_too_much():
     verdicts = method_verdicts(judged({"edges": 0.1, "lime": 0.3, "noise": 0.0, "shap": 0.5}), ["edges"])
     plain = verdicts.to_json()
