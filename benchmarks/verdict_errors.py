@@ -2,7 +2,7 @@
 
 Eight methods, two families, two canvases. Four methods are null: their values are symmetric around 0 in every row.
 Three are equally good, with a mean of ``LEAD`` standard deviations, and one has half of that. Values of one method in
-one row are correlated over the four cells. ``--example`` prints the verdicts of one draw.
+one row are correlated over the four cells. ``--example`` prints verdicts on invented methods.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from assay.stats.holm import SIGNIFICANCE, holm, units_needed
 from assay.stats.judged import Judged
-from assay.stats.method_verdicts import MethodVerdict, Verdicts, method_verdicts
+from assay.stats.method_verdicts import NEGLIGIBLE, MethodVerdict, Verdicts, method_verdicts
 from benchmarks.tables import Row, show
 
 ROWS = (8, 12, 20, 50, 100, 200)
@@ -58,6 +59,7 @@ class Draw:
     rows: int
     noise: Noise = _normal
     lead: float = LEAD
+    null_mean: float = 0.0  # of methods that are called null: their true lead, if it is not quite 0
     nulls_only: bool = False  # all eight methods are null
     effect: float = 0.0  # standard deviation of a null method's mean: rows are not independent
     control: bool = False  # a control has the same effect as all nulls
@@ -68,7 +70,7 @@ class Draw:
         cells = []
         for method, mean in {**means, **({"edges": 0.0} if self.control else {})}.items():
             null = self.nulls_only or mean == 0
-            shift = self.effect * (common if self.control else random.normal()) if null else mean
+            shift = self.null_mean + self.effect * (common if self.control else random.normal()) if null else mean
             row, own = self.noise(random, (self.rows,)), self.noise(random, (len(PLACES), self.rows))
             values = shift + np.sqrt(SHARED) * row + np.sqrt(1 - SHARED) * own
             cells += [Judged(method, *place, cell.tolist()) for place, cell in zip(PLACES, values, strict=True)]
@@ -122,7 +124,7 @@ def table(replications: int = REPLICATIONS) -> Iterator[Row]:
 
 
 def nulls_table(replications: int = REPLICATIONS) -> Iterator[Row]:
-    """How often one of eight nulls passes, is behind or depends: rows that are independent, and rows that share an effect."""
+    """How often one of eight nulls passes, is behind or depends, with independent rows and with a shared effect."""
     for rows in ROWS:
         draws = {
             "independent rows": Draw(rows, nulls_only=True),
@@ -138,6 +140,8 @@ def leads_table(replications: int = REPLICATIONS // 2) -> Iterator[Row]:
     for lead in (1.0, 2.0, 4.0):
         for rows in (20, 50, 100, 200, 400):
             found = [Draw(rows, lead=lead).verdicts(replication) for replication in range(replications)]
+            slight = Draw(rows, lead=lead, null_mean=NEGLIGIBLE * lead)
+            slights = [slight.verdicts(replication)[NULLS[0]].outcome for replication in range(replications)]
             yield {
                 "lead": lead,
                 "rows": rows,
@@ -146,6 +150,7 @@ def leads_table(replications: int = REPLICATIONS // 2) -> Iterator[Row]:
                 "null 1: no better than chance": share(
                     [verdicts[NULLS[0]].outcome == "no better than chance" for verdicts in found]
                 ),
+                "a tenth as good: no better than chance": share([one == "no better than chance" for one in slights]),
                 "null 1: separated everywhere": share(
                     [all(cell.separated for cell in verdicts[NULLS[0]].cells) for verdicts in found]
                 ),
@@ -155,6 +160,18 @@ def leads_table(replications: int = REPLICATIONS // 2) -> Iterator[Row]:
 def _found_above(draw: Draw, replications: int) -> str:
     found = (draw.verdicts(replication).methods for replication in range(replications))
     return share([any(map(_above, methods)) for methods in found])
+
+
+def choice_table(replications: int = REPLICATIONS) -> Iterator[Row]:
+    """How often one of eight equal methods is separated below the best, corrected for all pairs and for fewer."""
+    for rows in (20, 50, 200):
+        found = [Draw(rows, nulls_only=True).verdicts(replication).methods for replication in range(replications)]
+        p = [[cell.p_behind for one in methods for cell in one.cells if cell.p_behind is not None] for methods in found]
+        yield {
+            "rows": rows,
+            "all ordered pairs": share([any(map(_separated, methods)) for methods in found]),
+            "only comparisons with the best": share([min(holm(values)) <= SIGNIFICANCE for values in p]),
+        }
 
 
 def chance_table(models: int = 200, features: int = 16, size: int = 4) -> Iterator[Row]:
@@ -173,9 +190,25 @@ def _shuffled_mean(random: np.random.Generator, features: int, size: int, sets: 
     return float(np.mean([np.corrcoef(chosen[:, feature], drops)[0, 1] for feature in range(features)]))
 
 
-def example() -> Iterator[Row]:
-    """Verdicts of one draw."""
-    for verdict in Draw(40).verdicts(0).methods:
+def fewest_table() -> Iterator[Row]:
+    """By number of methods: the fewest rows with which anything can be above chance, and separated below the best."""
+    for methods in (2, 5, 8, 12, 20, 30):
+        pairs = methods * (methods - 1) * len(PLACES)
+        needed = {"rows to pass": units_needed(2 * methods, sides=1), "rows to be behind": units_needed(pairs, sides=1)}
+        yield {"methods": methods, "tests": 2 * methods, "pairs": pairs, **needed}
+
+
+def example(rows: int = 60) -> Iterator[Row]:
+    """Verdicts on invented methods, one of each kind, with a control."""
+    random, cells = np.random.default_rng(4), []
+    means = {"good": (0.4, 0.4), "half": (0.2, 0.2), "order only": (0.4, 0.0), "null": (0.0, 0.0), "edges": (0.05, 0.0)}
+    for method, by_family in {**means, "noisy": (0.06, 0.06), "fits size": (0.4, 0.9)}.items():
+        spread = 0.3 if method == "noisy" else 0.12
+        for family, canvas in PLACES:
+            values = random.normal(by_family[family == "size"], spread, rows).tolist()
+            circular = "it minimises this error" if (method, family) == ("fits size", "size") else ""
+            cells.append(Judged(method, family, canvas, values, circular))
+    for verdict in method_verdicts(cells, ["edges"]).methods:
         yield {"method": verdict.method, "verdict": verdict.outcome, "reason": verdict.reason}
 
 
@@ -183,7 +216,8 @@ def main(arguments: Sequence[str]) -> None:
     if "--example" in arguments:
         show(arguments, (example(), 3))
     else:
-        show(arguments, (table(), 1), (leads_table(), 0), (nulls_table(), 0), (chance_table(), 0))
+        counts = (fewest_table(), chance_table(), choice_table(), leads_table(), nulls_table())
+        show(arguments, *((rows, 0) for rows in counts), (table(), 1))
 
 
 if __name__ == "__main__":

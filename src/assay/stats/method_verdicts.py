@@ -201,7 +201,7 @@ class _Case:
         times = [max(negligible), *(max(above[one], lost[other]) for one, other in pairs)]
         if all(separated) or not any(separated):
             times.append(max(times_for_significance(p, counts.tests) for p in self.p.values()))
-        return rows_needed(self.rows, min(times), counts.fewest_rows)
+        return rows_needed(self.rows, min(times))
 
     def verdict(self, counts: Counts) -> MethodVerdict:
         needed = self.rows_needed(counts) if self.outcome == "undecided" else None

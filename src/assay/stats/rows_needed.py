@@ -22,7 +22,6 @@ def times_for_limit(mean: float, upper: float, margin: float) -> float:
     return ((upper - mean) / (margin - mean)) ** 2 if mean < margin else math.inf
 
 
-def rows_needed(rows: int, times: float, minimum: int) -> int | None:
-    """So many times the rows, the minimum at least; None above ``MOST_ROWS``."""
-    needed = max(rows, minimum, math.ceil(rows * times)) if math.isfinite(times) else MOST_ROWS + 1
-    return needed if needed <= MOST_ROWS else None
+def rows_needed(rows: int, times: float) -> int | None:
+    """So many times the rows; None above ``MOST_ROWS``."""
+    return math.ceil(rows * times) if rows * times <= MOST_ROWS else None

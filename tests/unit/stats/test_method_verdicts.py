@@ -216,6 +216,20 @@ def test_a_method_with_a_few_rows_is_not_the_best_whatever_it_scores():
     assert outcomes(verdicts) == {"lime": "passes", "rare": "undecided", "shap": "passes"}
 
 
+def test_a_few_rows_do_not_show_that_a_method_is_no_better_than_chance():
+    cells = judged({"lime": 0.3, "rare": 0.3, "shap": 0.3})
+    cells = [replace(c, values=[-0.001, 0.0, 0.001, *[None] * 37]) if c.method == "rare" else c for c in cells]
+    verdict = method_verdicts(cells)["rare"]
+    assert (verdict.outcome, verdict.rows) == ("undecided", 3)
+    assert verdict.rows_needed == math.ceil(40 * 7 / 3)  # 7 rows with a value
+
+
+def test_a_circular_control_is_no_control():
+    cells = judged({"edges": 0.9, "lime": 0.3, "shap": 0.3})
+    cells = [replace(c, circular="it is the mask") if c.method == "edges" else c for c in cells]
+    assert outcomes(method_verdicts(cells, ["edges"])) == {"lime": "passes", "shap": "passes"}
+
+
 def test_with_too_few_rows_every_verdict_is_undecided_and_says_how_many_are_needed():
     means = {"lime": 0.5, "noise": 0.0, "shap": 0.6}  # 6 tests: 7 rows
     verdicts = method_verdicts(judged(means, rows=6, spread=0.001))
@@ -291,6 +305,47 @@ def test_rows_are_also_estimated_for_no_better_than_chance():
     verdict = method_verdicts(cells)["wild"]
     half = t.ppf(0.95, 39) * 0.8 / math.sqrt(40)
     assert verdict.rows_needed == math.ceil(40 * (half / 0.15) ** 2)
+
+
+def times_for(p: float, tests: int) -> float:
+    return float(norm.ppf(0.05 / tests) / norm.ppf(p)) ** 2
+
+
+def test_rows_are_also_estimated_for_a_method_that_would_be_above_in_one_cell_and_has_nothing_in_another():
+    means = {
+        "cam": everywhere(0.0, order_blur=0.1, order_zero=0.12),
+        "shap": everywhere(1.0, order_blur=0.15, order_zero=0.15),
+    }
+    size = [c for c in judged(means) if c.family == "size"]
+    order = [c for c in judged(means, spread=0.5) if c.family == "order"]
+    verdict = method_verdicts([*size, *order])["cam"]
+    assert [cell.state for cell in verdict.cells] == ["open", "open", "no better than chance", "no better than chance"]
+    assert verdict.rows_needed == math.ceil(40 * min(times_for(cell.p, 8) for cell in verdict.cells[:2]))
+
+
+def test_a_method_that_is_separated_in_some_cells_needs_rows_for_one_of_the_others_by_itself():
+    size = [c for c in judged({"cam": 0.2, "shap": 0.5}) if c.family == "size"]
+    order = [c for c in judged({"cam": 0.1, "shap": 0.11}, spread=0.5) if (c.family, c.canvas) == PLACES[0]]
+    verdict = method_verdicts([*size, *order, *(replace(c, canvas="zero") for c in order)])["cam"]
+    assert [cell.state for cell in verdict.cells] == ["open", "open", "behind", "behind"]
+    assert verdict.rows_needed == math.ceil(40 * times_for(verdict.cells[0].p, 8))
+
+
+@given(st.integers(0, 10_000), st.integers(2, 12), st.floats(0, 2))
+@settings(max_examples=60, deadline=None)
+def test_more_rows_are_needed_than_there_are_and_at_least_as_many_as_any_test_needs(seed, rows, mean):
+    verdicts = method_verdicts(judged({"a": 0.0, "b": mean, "c": 1.0}, rows, spread=1.0, seed=seed))
+    for verdict in verdicts.methods:
+        if verdict.rows_needed is not None:
+            assert verdict.outcome == "undecided"
+            assert verdict.rows_needed > rows
+            assert verdict.rows_needed >= verdicts.counts.fewest_rows
+
+
+def test_cells_are_listed_where_a_family_lacks_a_canvas():
+    cells = spoiled(judged({"ks": 0.3, "shap": 0.3}), "ks", ("size", "zero"), values=[None] * 40)
+    reason = method_verdicts(cells)["ks"].reason
+    assert reason.startswith("above chance in order under blur, order under zero and size under blur; not separated")
 
 
 def test_a_verdict_in_json_is_what_it_was_and_never_says_too_much():
