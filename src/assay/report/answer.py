@@ -196,7 +196,7 @@ def board_answer(
 
 
 def judged(run: Record, store: RunStore, board: Board, records: Mapping[str, Record]) -> list[Judged]:
-    """The values that verdicts rest on: each method by each metric that decides, without maps that are chance itself."""
+    """The values that verdicts rest on: each method, but for maps that are chance itself, by each metric that decides."""
     methods, question = by_label(run, "methods"), _question(run, board, records) or {}
     metrics = {label: metric for label, metric in by_label(run, "metrics").items() if label in board.metrics}
     return [

@@ -12,7 +12,8 @@ Tests are one-sided signed-rank tests over rows, with Holm's correction at ``ALP
   control under every canvas. Corrected over methods x families. Controls get no verdict and are not counted.
 - **Above in a cell**: the largest p over controls, corrected over methods x families x canvases.
 - **Best** of a cell: the method with the highest mean that decides there on enough rows. **Separated below the best**:
-  the best's values exceed the method's. Corrected over all ordered pairs of methods, families and canvases, since any
+  the best's values exceed the method's by more than ``NEGLIGIBLE`` of its lead over chance. Without this margin, enough
+  rows would leave one method in front, however little the others are behind. Corrected over all ordered pairs of methods, families and canvases, since any
   method might have come out best: without this, methods that are equally good are separated four times too often.
 - **No better than chance in a cell**: the upper limit of the method's mean lead over some control is below
   ``NEGLIGIBLE`` times the best's lead over chance. If no method is above chance on average, the cell cannot show it.
@@ -72,7 +73,7 @@ class VerdictCell:
     behind_by: float | None = None  # mean of best minus method
     p: float | None = None  # above all controls
     p_holm: float | None = None
-    p_behind: float | None = None  # below the best
+    p_behind: float | None = None  # below the best by more than the margin
     p_behind_holm: float | None = None
     no_better_than: tuple[str, ...] = ()  # controls over which the lead is negligible
     state: State = "open"
@@ -273,12 +274,14 @@ def _measured(table: Table, method: str, place: Place, fewest: int) -> VerdictCe
         return cell
     cell = replace(cell, best=best, best_mean=table.mean(best, place))
     ahead = lead(here[best], here[method], method) if best != method else None
+    tolerated = max(0.0, cell.margin)
+    clearly = lead(here[best] - tolerated, here[method], method) if best != method else None
     negligible = (one.over for one in leads if one.upper is not None and one.upper < cell.margin)
     return replace(
         cell,
         no_better_than=tuple(negligible) if cell.rows >= fewest else (),
         behind_by=None if ahead is None else ahead.mean,
-        p_behind=None if ahead is None else ahead.p,
+        p_behind=None if clearly is None else clearly.p,
     )
 
 
