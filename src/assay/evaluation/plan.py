@@ -1,16 +1,22 @@
 """What an evaluation computes: methods, metrics, rows; and how much of it fits into the time that the user gives.
 
-Times are measured on the first rows. Then the cheapest sacrifice comes first: fewer rows, down to ``FEWEST``; fewer
-steps and sets of the metrics that decide; at last the methods that take longest. What the user named is never dropped.
+Times are measured on the first rows. Then the cheapest sacrifice comes first: fewer rows, down to ``ENOUGH``; fewer
+steps and sets of the metrics that decide; fewer rows again, down to ``FEWEST``; at last the methods that take longest.
+What the user named is never dropped, and no control is.
 """
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assay.catalogue.registry import resolve
+from assay.catalogue.registry import card, resolve
+from assay.core.errors import SpecError
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.spec import Spec
@@ -21,9 +27,10 @@ from assay.engine.artifacts.model import Place
 from assay.engine.artifacts.trial import make_trials
 from assay.engine.execute.inline import MemoryEngine
 from assay.evaluation.defaults import ORDER, SIZE
-from assay.report.text import listed, seconds
+from assay.report.text import listed
 
-FEWEST = 32  # rows: fewer are only taken if nothing else is left to save
+ENOUGH, FEWEST = 32, 16  # rows: with fewer, verdicts are rarely decided
+LEAST_METHODS = 4
 FIRST, MORE = 1, {"image": 4}  # rows on which times are measured: the second call less the first is the time of rows
 MANY = 16  # rows of the second call for other data
 SHORT = 1.0  # seconds: where all rows take no longer, one measurement is enough
@@ -43,6 +50,12 @@ class Item:
     spec: Spec
     instance: Any = None  # an object that has no spec, or whose spec cannot build it
     named: bool = False  # by the user
+
+    @property
+    def is_control(self) -> bool:
+        with suppress(SpecError):
+            return bool(card("methods", self.spec.name).fact("control", False))
+        return False
 
     def component(self, kind: str) -> Component:
         if self.instance is not None:
@@ -96,7 +109,9 @@ class Times:
         return self.once.get(item.label, 0.0) + self.methods.get(item.label, Time()).total(rows, block)
 
     def _of(self, times: dict[str, Time], metric: Item, share: float) -> Time:
-        return times.get(metric.label, Time()) * (share if metric.spec.name in (ORDER, SIZE) else 1.0)
+        return times.get(metric.label, Time()) * (
+            share if metric.spec.name in (ORDER, SIZE) and not metric.named else 1.0
+        )
 
 
 def fitted(wanted: Plan, place: Place, kind: str, budget: float | None, workers: int, machine: Machine) -> Plan:
@@ -106,25 +121,39 @@ def fitted(wanted: Plan, place: Place, kind: str, budget: float | None, workers:
     if budget is None:
         return wanted
     began = time.perf_counter()
-    times = measured(wanted, place, machine, budget / 4, MORE.get(kind, MANY))
+    with _announced():
+        times = measured(wanted, place, machine, budget / 4, MORE.get(kind, MANY))
     left = max(0.0, budget - (time.perf_counter() - began)) * max(1, workers)
+    smaller, rows, share = wanted, 0, 1.0
     for saving, share in zip(SAVINGS, SHARES, strict=True):
         smaller = replace(wanted, metrics=tuple(_cheaper(metric, saving) for metric in wanted.metrics))
         rows = _most_rows(times, smaller, block, left, share)
-        if rows >= min(FEWEST, wanted.rows):
-            return _with_rows(wanted, replace(smaller, rows=rows), times, block, share, workers)
-    dropped, droppable = list[Item](), [item for item in wanted.methods if not item.named]
-    while rows < min(FEWEST, wanted.rows) and len(droppable) > 1:
+        if rows >= min(ENOUGH, wanted.rows):
+            break
+    dropped: list[str] = []
+    droppable = [item for item in wanted.methods if not (item.named or item.is_control)]
+    while rows < min(FEWEST, wanted.rows) and len(droppable) > LEAST_METHODS:
         slowest = max(droppable, key=lambda item: times.method(item, FEWEST, block))
         droppable.remove(slowest)
-        dropped.append(slowest)
+        dropped.append(slowest.label)
         smaller = replace(smaller, methods=tuple(item for item in smaller.methods if item is not slowest))
         rows = _most_rows(times, smaller, block, left, share)
-    smaller = replace(smaller, rows=max(rows, min(2, wanted.rows)))
-    if dropped:
-        names = listed([item.label for item in dropped])
-        smaller = replace(smaller, dropped=(*smaller.dropped, f"{names}: no time for it within {seconds(budget)}"))
+    said = [f"{listed(dropped)}, for lack of time"] if dropped else []
+    rows = max(rows, min(FEWEST, wanted.rows))
+    smaller = replace(smaller, rows=rows, dropped=(*wanted.dropped, *said))
     return _with_rows(wanted, smaller, times, block, share, workers)
+
+
+@contextmanager
+def _announced() -> Iterator[None]:
+    """Says what takes so long, if it does."""
+    timer = threading.Timer(SHORT, lambda: print("Measuring how long the methods take.", file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _with_rows(wanted: Plan, plan: Plan, times: Times, block: int, share: float, workers: int) -> Plan:

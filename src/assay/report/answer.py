@@ -82,6 +82,8 @@ class Answer:
                 yield f"An explanation takes {listed(costs)} (CPU)."
         else:
             yield "No method passes."
+        if self.outcome("depends") and (by_canvas := self._best_by_canvas()):
+            yield f"Which method is best depends on what replaces a removed feature: {by_canvas}."
         for verdict in self.outcome("behind"):
             yield f"{verdict.method} is above chance and behind the best: {verdict.reason}."
         for verdict in self.outcome("depends"):
@@ -94,6 +96,20 @@ class Answer:
         for verdict in self.outcome("not tested"):
             yield f"{verdict.method} was not tested: {self.untested.get(verdict.method, verdict.reason)}."
         yield LIMITS
+
+    def _best_by_canvas(self) -> str:
+        """The methods that are best under each canvas; empty where they are the same ones."""
+        best: dict[str, dict[str, None]] = {}
+        for verdict in self.verdicts.methods:
+            for cell in verdict.cells:
+                if cell.best:
+                    best.setdefault(cell.canvas, {})[cell.best] = None
+        texts = {canvas: listed(sorted(names)) for canvas, names in best.items()}
+        return (
+            "; ".join(f"{names} under {canvas}" for canvas, names in texts.items())
+            if len(set(texts.values())) > 1
+            else ""
+        )
 
     def _ground(self) -> Iterator[str]:
         compared = (
@@ -196,7 +212,7 @@ def board_answer(
 
 
 def judged(run: Record, store: RunStore, board: Board, records: Mapping[str, Record]) -> list[Judged]:
-    """The values that verdicts rest on: each method, but for maps that are chance itself, by each metric that decides."""
+    """What verdicts rest on: each method, but for maps that are chance itself, by each metric that decides."""
     methods, question = by_label(run, "methods"), _question(run, board, records) or {}
     metrics = {label: metric for label, metric in by_label(run, "metrics").items() if label in board.metrics}
     return [
