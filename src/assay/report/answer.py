@@ -92,7 +92,7 @@ class Answer:
             names = [verdict.method for verdict in chance]
             yield f"{listed(names)} {'are' if len(names) > 1 else 'is'} no better than chance."
         for verdict in self.outcome("undecided"):
-            yield f"{verdict.method} is undecided: {verdict.reason}{_needed(verdict)}."
+            yield f"{verdict.method} is undecided: {verdict.reason}."
         for verdict in self.outcome("not tested"):
             yield f"{verdict.method} was not tested: {self.untested.get(verdict.method, verdict.reason)}."
         yield LIMITS
@@ -172,10 +172,6 @@ class Answer:
 def _lead(verdict: MethodVerdict) -> float:
     means = [cell.mean / cell.best_mean for cell in verdict.cells if cell.mean is not None and cell.best_mean]
     return sum(means) / len(means) if means else float("-inf")
-
-
-def _needed(verdict: MethodVerdict) -> str:
-    return "" if verdict.rows_needed is None else f"; about {verdict.rows_needed} rows would decide"
 
 
 def _cell_text(cell: VerdictCell | None) -> str:
