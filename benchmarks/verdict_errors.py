@@ -107,10 +107,12 @@ def rates(draw: Draw, replications: int = REPLICATIONS) -> Row:
     nulls = [_of(verdicts, NULLS) for verdicts in found]
     good = [_of(verdicts, GOOD) for verdicts in found]
     return {
+        "a null passes": share([any(one.outcome == "passes" for one in every) for every in nulls]),
         "a null is above": share([any(map(_above, every)) for every in nulls]),
         "a good one is separated": share([any(_separated(one) for one in every) for every in good]),
         "good: no better than chance": share([every[0].outcome == "no better than chance" for every in good]),
         "good 1 passes": share([every[0].outcome == "passes" for every in good]),
+        "half as good: passes": share([verdicts[HALF].outcome == "passes" for verdicts in found]),
         "half as good: behind": share([verdicts[HALF].outcome == "behind" for verdicts in found]),
         "null 1: no better than chance": share([every[0].outcome == "no better than chance" for every in nulls]),
     }
