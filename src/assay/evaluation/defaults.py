@@ -31,7 +31,7 @@ def default_methods(setting: Setting, samples: Samples, machine: Machine = Machi
     """Specs of methods for a model, controls last; and sentences about what was left out."""
     left_out: list[str] = []
     methods = [*_by_kind(setting), *_trees(setting, samples, machine, left_out)]
-    controls = ["random_map", *(["edge_map"] if setting.kind == "image" else [])]
+    controls = ["random_map", *(["edge_map", "centred_gaussian"] if setting.kind == "image" else [])]
     return [*methods, *controls], left_out
 
 
