@@ -66,7 +66,7 @@ class Deletion:
         ("readout", None, "range"),
     )
     aliases: ClassVar[tuple[tuple[str, str, object], ...]] = (("insertion", "direction", "insert"),)
-    paper: ClassVar[str] = "RISE (Petsiuk et al., 2018), section 4.2; AttributionLab (Zhang et al., 2023), appendix G.4"
+    paper: ClassVar[str] = "RISE (Petsiuk et al., 2018), section 4.2; AttributionLab (Zhang et al., 2024), appendix G.4"
 
     def __call__(self, trial: Trial) -> Evidence:
         inserts = self.direction == "insert"

@@ -1,4 +1,4 @@
-"""Whether a model is right without a part of the input, and guesses from it alone (Zhang et al., 2023)."""
+"""Whether a model is right without a part of the input, and guesses from it alone (Zhang et al., 2024)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class IgnoresPart:
     invariant: ClassVar[tuple[str, ...]] = ("scale", "shift", "monotone")
     exact_on_linear: ClassVar[bool] = False
     cost: ClassVar[str] = "3 model rows a sample, shared by all methods"
-    paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), appendix A"
+    paper: ClassVar[str] = "AttributionLab (Zhang et al., 2024), appendix A"
 
     def __post_init__(self) -> None:
         if not 0 <= self.least <= 1 or not 0 <= self.tolerance < 1:

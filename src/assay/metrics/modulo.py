@@ -1,4 +1,4 @@
-"""Deletion, insertion and sensitivity-N where one feature can undo another: count modulo N (Zhang et al., 2023)."""
+"""Deletion, insertion and sensitivity-N where one feature can undo another: count modulo N (Zhang et al., 2024)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ModuloDeletion:
         ),
     )
     aliases: ClassVar[tuple[tuple[str, str, object], ...]] = (("modulo_insertion", "direction", "insert"),)
-    paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), appendix F.4"
+    paper: ClassVar[str] = "AttributionLab (Zhang et al., 2024), appendix F.4"
 
     def __call__(self, trial: Trial) -> Evidence:
         true = binary_truth(trial)
@@ -101,7 +101,7 @@ class ModuloSensitivityN:
     exact_on_linear: ClassVar[bool] = False
     cost: ClassVar[str] = "no model call"
     axes: ClassVar[tuple[str, str]] = ("N, number of features perturbed", "correlation")
-    paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), appendix F.5"
+    paper: ClassVar[str] = "AttributionLab (Zhang et al., 2024), appendix F.5"
 
     def __call__(self, trial: Trial) -> Evidence:
         true, values = binary_truth(trial), trial.map.flatten(1)

@@ -35,7 +35,7 @@ class PartShare:
     invariant: ClassVar[tuple[str, ...]] = ("scale",)
     exact_on_linear: ClassVar[bool] = False
     cost: ClassVar[str] = "no model call; of='model': 4 model rows a sample, shared by all methods"
-    paper: ClassVar[str] = "ours, for figure 3 of AttributionLab (Zhang et al., 2023)"
+    paper: ClassVar[str] = "ours, for figure 3 of AttributionLab (Zhang et al., 2024)"
 
     def probe(self, scene: Scene) -> dict[str, Tensor]:
         """Absolute Shapley values (B, 2) of the part and of the rest; empty if no model is asked."""

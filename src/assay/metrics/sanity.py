@@ -122,7 +122,7 @@ class ChoiceSensitivity:
     cost: ClassVar[str] = "one more attribution, and a fit"
     invariant: ClassVar[tuple[str, ...]] = ("scale",)  # not monotone: a power changes which values tie by rounding
     exact_on_linear: ClassVar[bool] = False
-    paper: ClassVar[str] = "ours, for figures 6b, 7d, 25 and 26 of AttributionLab (Zhang et al., 2023)"
+    paper: ClassVar[str] = "ours, for figures 6b, 7d, 25 and 26 of AttributionLab (Zhang et al., 2024)"
 
     def __post_init__(self) -> None:
         if self.parameter == "question.target":

@@ -48,7 +48,7 @@ class SensitivityN:
     needs: ClassVar[tuple[str, ...]] = ("model",)
     cost: ClassVar[str] = "sizes x sets + 1 model rows a sample, shared by all methods"
     axes: ClassVar[tuple[str, str]] = ("N, number of features replaced together", "correlation")
-    paper: ClassVar[str] = "Ancona et al., 2018; AttributionLab (Zhang et al., 2023), appendix G.5"
+    paper: ClassVar[str] = "Ancona et al., 2018; AttributionLab (Zhang et al., 2024), appendix G.5"
 
     def probe(self, scene: Scene) -> dict[str, Tensor]:
         """Scores of the inputs (B,), and of the inputs without each set (B, sizes, sets)."""

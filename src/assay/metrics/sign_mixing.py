@@ -38,7 +38,7 @@ class SignMixing:
     cost: ClassVar[str] = "no model call"
     invariant: ClassVar[tuple[str, ...]] = ("scale",)
     exact_on_linear: ClassVar[bool] = False
-    paper: ClassVar[str] = "ours, for figure 5b of AttributionLab (Zhang et al., 2023)"
+    paper: ClassVar[str] = "ours, for figure 5b of AttributionLab (Zhang et al., 2024)"
 
     def __post_init__(self) -> None:
         if not 0 <= self.near <= 1:

@@ -1,4 +1,4 @@
-"""Soft precision, recall and F1 against known truth (Zhang et al., 2023), and agreement of signs."""
+"""Soft precision, recall and F1 against known truth (Zhang et al., 2024), and agreement of signs."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Precision:
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("truth",)
     cost: ClassVar[str] = "no model call"
-    paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), section 4 and eq. 17"
+    paper: ClassVar[str] = "AttributionLab (Zhang et al., 2024), section 4 and eq. 17"
 
     def __call__(self, trial: Trial) -> Evidence:
         claimed, true = claimed_and_true(trial, self.sign, self.smooth, self.truth)
@@ -118,7 +118,7 @@ class Recall:
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("truth",)
     cost: ClassVar[str] = "no model call"
-    paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), section 4 and eq. 17"
+    paper: ClassVar[str] = "AttributionLab (Zhang et al., 2024), section 4 and eq. 17"
 
     def __call__(self, trial: Trial) -> Evidence:
         claimed, true = claimed_and_true(trial, self.sign, self.smooth, self.truth)
@@ -147,7 +147,7 @@ class F1:
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("truth",)
     cost: ClassVar[str] = "no model call"
-    paper: ClassVar[str] = "AttributionLab (Zhang et al., 2023), section 4 and eq. 17"
+    paper: ClassVar[str] = "AttributionLab (Zhang et al., 2024), section 4 and eq. 17"
 
     def __call__(self, trial: Trial) -> Evidence:
         claimed, true = claimed_and_true(trial, self.sign, self.smooth, self.truth)

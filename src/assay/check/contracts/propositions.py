@@ -1,6 +1,6 @@
 """Is the stated truth true? Every feature with an effect changes the answer, and equal features do so equally.
 
-Propositions 3.1 and 3.2 of AttributionLab (Zhang et al., 2023), tried on every feature of a sample.
+Propositions 3.1 and 3.2 of AttributionLab (Zhang et al., 2024), tried on every feature of a sample.
 """
 
 from __future__ import annotations
