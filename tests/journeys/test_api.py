@@ -123,8 +123,9 @@ def test_a_model_and_rows_are_attributed_without_an_environment():
 
 def test_a_model_s_attribution_has_the_scores_of_an_evaluation():
     model = small_model()
-    found = assay.attribute(model, ROWS, "gradient").score("insertion")
-    cell = assay.evaluate(model, ROWS, methods=["gradient"], metrics=["insertion"])["gradient", "insertion"]
+    metric = "insertion(canvas='zero')"
+    found = assay.attribute(model, ROWS, "gradient").score(metric)
+    cell = assay.evaluate(model, ROWS, methods=["gradient"], metrics=[metric])["gradient", metric]
     assert (found.value, found.low, found.defined) == (cell.value, cell.low, cell.defined)
     with pytest.raises(SpecError, match="target"):
         assay.attribute(model, ROWS, "gradient", target=4)

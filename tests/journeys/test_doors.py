@@ -40,7 +40,8 @@ def luck(model, x, y, a):
     return torch.rand(len(x))
 """
 METHODS = ["gradient", "integrated_gradients", "smoothed(of=gradient)", "random_map", "agop", "doors_code:noise"]
-METRICS = ["deletion", "sensitivity_n", "max_sensitivity", "infidelity", "doors_code:luck"]
+METRICS = ["deletion(canvas='zero')", "sensitivity_n(canvas='rows')", "max_sensitivity", "infidelity(canvas='mean')",
+           "doors_code:luck"]  # fmt: skip
 ROWS = 12
 
 

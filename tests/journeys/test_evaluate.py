@@ -30,9 +30,8 @@ def command(*given):
 
 
 def test_a_linear_model_s_exact_attribution_correlates_perfectly():
-    found = assay.evaluate(
-        yours.linear(), rows(), methods=["input_x_gradient", "random_map"], metrics=["sensitivity_n"]
-    )
+    metric, methods = "sensitivity_n(canvas='zero')", ["input_x_gradient", "random_map"]
+    found = assay.evaluate(yours.linear(), rows(), methods=methods, metrics=[metric], baseline="zero")
     exact, random = found.cells
     assert exact.value == pytest.approx(1.0, abs=1e-6)
     assert (exact.basis, exact.low) == ("equal", None)
@@ -48,8 +47,9 @@ def test_a_linear_model_s_exact_attribution_correlates_perfectly():
 
 def test_images_targets_and_curves():
     x = torch.rand(5, 2, 4, 4, generator=torch.Generator().manual_seed(1))
-    found = assay.evaluate(yours.pictures(), x, 1, ["input_x_gradient"], ["deletion(readout='logit', steps=4)"])
-    cell = found["input_x_gradient", "deletion(readout='logit', steps=4)"]
+    metric = "deletion(canvas='zero', readout='logit', steps=4)"
+    found = assay.evaluate(yours.pictures(), x, 1, ["input_x_gradient"], [metric])
+    cell = found["input_x_gradient", metric]
     np.testing.assert_allclose(found.attributions["input_x_gradient"][:, 0].numpy(), 0)  # class 1 reads channel 1 only
     assert cell.curve[-1] == pytest.approx(0)
     assert cell.curve[0] == pytest.approx(float(x[:, 1].sum() / 5), rel=1e-5)
@@ -68,20 +68,29 @@ def test_what_does_not_apply_is_skipped_and_what_breaks_fails_alone():
     def broken(model, inputs, targets):
         raise RuntimeError("no")
 
-    found = assay.evaluate(yours.linear(), rows(), 0, ["gradient", "agop", broken], ["deletion", "f1"])
+    found = assay.evaluate(yours.linear(), rows(), 0, ["gradient", "grad_cam", broken], ["deletion", "f1"])
     assert [cell.status for cell in found.cells] == ["ok", "skipped", "skipped", "skipped", "failed", "failed"]
     assert "RuntimeError: no" in found["broken", "f1"].reason
     assert "raise RuntimeError" in found["broken", "f1"].traceback
     assert str(found).splitlines()[-3:] == [
         "failed: RuntimeError: no: broken (all metrics)",
         "skipped: needs known truth, and this environment has none: gradient (f1)",
-        "skipped: needs reference data to fit, and this environment has none: agop (all metrics)",
+        "skipped: needs a convolutional layer: grad_cam (all metrics)",
     ]
-    with_rows = assay.evaluate(yours.linear(), rows(), 0, ["agop"], ["deletion"], reference=rows(40, 1))
-    assert with_rows.cells[0].status == "ok"
     samples = found.samples().set_index(["method", "metric"])
     assert list(samples.loc[("gradient", "deletion")].value) == list(found["gradient", "deletion"].per_sample)
-    assert list(samples.loc[[("agop", "f1")]].status) == ["skipped"]
+    assert list(samples.loc[[("grad_cam", "f1")]].status) == ["skipped"]
+
+
+def test_rows_are_their_own_reference_and_a_single_row_has_none():
+    metric = ["deletion(canvas='zero')"]
+    (alone,) = assay.evaluate(yours.linear(), rows(1), 0, ["agop"], metric).cells
+    assert (alone.status, alone.reason) == ("skipped", "needs reference data to fit, and this environment has none")
+    (own,) = assay.evaluate(yours.linear(), rows(), 0, ["agop"], metric).cells
+    (same,) = assay.evaluate(yours.linear(), rows(), 0, ["agop"], metric, reference=rows()).cells
+    (other,) = assay.evaluate(yours.linear(), rows(), 0, ["agop"], metric, reference=rows(40, 1)).cells
+    assert own.status == other.status == "ok"
+    assert own.value == same.value
 
 
 def test_a_metric_may_be_somebody_else_s():

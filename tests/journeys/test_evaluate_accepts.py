@@ -18,7 +18,7 @@ from assay.studies.file import read
 from journeys import yours
 from streams import seeded
 
-CELL = {"methods": ["occlusion"], "metrics": ["single_deletion"]}
+CELL = {"methods": ["occlusion"], "metrics": ["single_deletion(canvas='zero')"], "baseline": "zero"}
 
 
 def rows(count=12):
@@ -202,7 +202,7 @@ SENTENCES = [
     (lambda: {"x": rows().to_sparse()}, r"x is a sparse tensor: give x\.to_dense\(\)"),
     (lambda: {"methods": [rows()]}, r"precomputed\(path='maps\.npy'\)"),
     (lambda: {"memory": "1GB"}, "give a number of bytes"),
-    (lambda: {"metrics": None}, "give a list"),
+    (lambda: {"metrics": 3}, "give a list"),
     (lambda: {"methods": [yours.Explainer()]}, "give its class"),
 ]
 

@@ -101,7 +101,7 @@ def test_which_of_several_values_is_explained_must_be_said(tmp_path):
         ({"--baseline": "zerro"}, {}, "Did you mean 'zero'?"),
         ({"--baseline": "1e39"}, {}, "baseline=1e+39: write"),
         ({"--baseline": "nan"}, {}, "baseline=nan: write"),
-        ({"--baseline": "mean"}, {}, "give them as reference_x"),
+        ({"--baseline": "mean"}, {"x": rows(1).numpy()}, "give them as reference_x"),
         ({"--device": "zz"}, {}, "--device zz: torch finds no such device"),
         ({"--seeds": "0,-1"}, {}, "a seed is 0 or more"),
     ],
@@ -142,7 +142,7 @@ def test_a_mistake_ends_with_exit_code_2_and_no_traceback(tmp_path, monkeypatch,
         ({"label": ["cat"] * 12}, "label holds text"),
         ({"baseline": "bogus"}, "baseline='bogus': write zero, mean, uniform or a number"),
         ({"baseline": 1e39}, "that float32 can hold"),
-        ({"baseline": "mean"}, "give them as reference"),
+        ({"baseline": "mean", "x": rows(1)}, "give them as reference"),
     ],
 )
 def test_mistakes_in_python_are_spec_errors(change, words):

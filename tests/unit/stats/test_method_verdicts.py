@@ -66,6 +66,23 @@ def test_a_method_that_is_below_the_best_everywhere_is_behind_and_the_best_is_na
     assert {cell.state for cell in verdict.cells} == {"behind"}
 
 
+def test_a_method_that_is_behind_by_less_than_a_tenth_of_the_best_passes_however_sure_the_difference_is():
+    means = {"near": 0.95, "shap": 1.0}
+    verdicts = method_verdicts(judged(means, spread=0.02))
+    values = {(c.method, c.family, c.canvas): np.array(c.values) for c in judged(means, spread=0.02)}
+    for place in PLACES:
+        difference = values["shap", *place] - values["near", *place]
+        assert wilcoxon(difference, alternative="greater").pvalue < 1e-6
+    assert outcomes(verdicts) == {"near": "passes", "shap": "passes"}
+    assert {(cell.best, cell.separated) for cell in verdicts["near"].cells} == {("shap", False)}
+    assert all(cell.behind_by == pytest.approx(0.05) for cell in verdicts["near"].cells)
+
+
+def test_a_tenth_of_the_best_is_the_limit_of_being_behind():
+    found = {mean: outcomes(method_verdicts(judged({"lime": mean, "shap": 1.0}, spread=0.02))) for mean in (0.92, 0.88)}
+    assert found == {0.92: {"lime": "passes", "shap": "passes"}, 0.88: {"lime": "behind", "shap": "passes"}}
+
+
 def test_a_method_with_a_negligible_lead_in_all_cells_is_no_better_than_chance():
     verdict = method_verdicts(judged({"noise": 0.0, "shap": 0.5}))["noise"]
     assert verdict.outcome == "no better than chance"
@@ -439,7 +456,10 @@ def literally(cells: Sequence[Judged]) -> dict[str, str]:
     cell = {(n, q): max(p_of(d) for d in against(n, q)) for n in names for q in PLACES}
     family = {(n, f): max(cell[n, q] for q in PLACES if q[0] == f) for n in names for f in ("order", "size")}
     best = {q: max(names, key=lambda n: value[n, q].mean()) for q in PLACES}
-    compared = {(n, q): p_of(value[best[q], q] - value[n, q]) for n in names for q in PLACES if n != best[q]}
+    tolerated = {q: max(0.0, value[best[q], q].mean()) / 10 for q in PLACES}
+    compared = {
+        (n, q): p_of(value[best[q], q] - value[n, q] - tolerated[q]) for n in names for q in PLACES if n != best[q]
+    }
 
     def significant(p: Mapping, tests: int) -> set:
         rejected = set()
