@@ -123,7 +123,7 @@ def fitted(wanted: Plan, place: Place, kind: str, budget: float | None, workers:
     smaller = replace(smaller, rows=max(rows, min(2, wanted.rows)))
     if dropped:
         names = listed([item.label for item in dropped])
-        smaller = replace(smaller, dropped=(*smaller.dropped, f"{names}: no time for it within {seconds(budget)}"))
+        smaller = replace(smaller, dropped=(*smaller.dropped, f"{names}: no time within {seconds(budget)}"))
     return _with_rows(wanted, smaller, times, block, share, workers)
 
 
@@ -153,7 +153,10 @@ def _most_rows(times: Times, plan: Plan, block: int, limit: float, share: float)
 
 def _cheaper(metric: Item, saving: dict[str, dict[str, Any]]) -> Item:
     changed = {} if metric.named else saving.get(metric.spec.name, {})
-    return replace(metric, spec=metric.spec.replace(**changed)) if changed else metric
+    if not changed:
+        return metric
+    instance = None if metric.instance is None else replace(metric.instance, **changed)
+    return replace(metric, spec=metric.spec.replace(**changed), instance=instance)
 
 
 def measured(plan: Plan, place: Place, machine: Machine, limit: float, count: int) -> Times:

@@ -20,7 +20,7 @@ from assay.stats.method_verdicts import MethodVerdict, VerdictCell, Verdicts, me
 
 if TYPE_CHECKING:
     from assay.engine.store.protocol import RunStore
-    from assay.report.board import Board
+    from assay.report.board import Board, Line
 
 FAMILIES = {"symmetric_relevance_gain": "order", "sensitivity_n": "size"}  # the metrics that decide
 UNFAMILIAR = "unfamiliar_share"
@@ -90,7 +90,7 @@ class Answer:
             names = [verdict.method for verdict in chance]
             yield f"{listed(names)} {'are' if len(names) > 1 else 'is'} no better than chance."
         for verdict in self.outcome("undecided"):
-            yield f"{verdict.method} is undecided: {verdict.reason}{_needed(verdict)}."
+            yield f"{verdict.method} is undecided: {verdict.reason}."
         for verdict in self.outcome("not tested"):
             yield f"{verdict.method} was not tested: {self.untested.get(verdict.method, verdict.reason)}."
         yield LIMITS
@@ -158,10 +158,6 @@ def _lead(verdict: MethodVerdict) -> float:
     return sum(means) / len(means) if means else float("-inf")
 
 
-def _needed(verdict: MethodVerdict) -> str:
-    return "" if verdict.rows_needed is None else f"; about {verdict.rows_needed} rows would decide"
-
-
 def _cell_text(cell: VerdictCell | None) -> str:
     if cell is None or cell.mean is None:
         return "undefined"
@@ -191,12 +187,12 @@ def board_answer(
         {canvas: _unfamiliar(canvas, metrics, board) for canvas in canvases},
         _costs(run, board.environment, lines, records),
         {label: why for label in tested if (why := other_question(methods[label].spec))},
-        {label: cell.reason for label in tested for cell in lines[label].cells.values() if cell.reason},
+        {label: reason for label in tested if (reason := _why_untested(lines[label], metrics))},
     )
 
 
 def judged(run: Record, store: RunStore, board: Board, records: Mapping[str, Record]) -> list[Judged]:
-    """The values that verdicts rest on: each method, but for maps that are chance itself, by each metric that decides."""
+    """The values that verdicts rest on: each method, but for maps that are chance itself, by the metrics that decide."""
     methods, question = by_label(run, "methods"), _question(run, board, records) or {}
     metrics = {label: metric for label, metric in by_label(run, "metrics").items() if label in board.metrics}
     return [
@@ -257,6 +253,12 @@ def _explained(question: Mapping[str, Any]) -> str:
     of = {"predicted": " of the predicted class", "label": " of the class that was asked for"}
     readout = str(question["readout"])
     return readout + ("" if readout == "value" else of.get(str(question["target"]), ""))
+
+
+def _why_untested(line: Line, metrics: Mapping[str, Component]) -> str:
+    """Why a method has no value by a metric that decides; empty where it has them all."""
+    cells = (cell for label, cell in line.cells.items() if metrics[label].spec.name in FAMILIES)
+    return next((cell.reason for cell in cells if cell.reason), "")
 
 
 def _unfamiliar(canvas: str, metrics: Mapping[str, Component], board: Board) -> float | None:

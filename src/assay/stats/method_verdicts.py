@@ -13,8 +13,9 @@ Tests are one-sided signed-rank tests over rows, with Holm's correction at ``ALP
 - **Above in a cell**: the largest p over controls, corrected over methods x families x canvases.
 - **Best** of a cell: the method with the highest mean that decides there on enough rows. **Separated below the best**:
   the best's values exceed the method's by more than ``NEGLIGIBLE`` of its lead over chance. Without this margin, enough
-  rows would leave one method in front, however little the others are behind. Corrected over all ordered pairs of methods, families and canvases, since any
-  method might have come out best: without this, methods that are equally good are separated four times too often.
+  rows would leave one method in front, however little the others are behind. Corrected over all ordered pairs of
+  methods, families and canvases, since any method might have come out best: without this, methods that are equally
+  good are separated four times too often.
 - **No better than chance in a cell**: the upper limit of the method's mean lead over some control is below
   ``NEGLIGIBLE`` times the best's lead over chance. If no method is above chance on average, the cell cannot show it.
 
