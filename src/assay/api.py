@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union, overload
 
@@ -30,13 +30,11 @@ from assay.engine.artifacts.trial import make_trials
 from assay.engine.execute.inline import MemoryEngine
 from assay.engine.execute.run import run as run_study
 from assay.engine.store.store import Store
-from assay.evaluation.canvases import Canvas, canvases
-from assay.evaluation.defaults import default_methods
-from assay.evaluation.evaluation import Evaluation, by_name
+from assay.evaluation.asked import either
+from assay.evaluation.canvases import Canvas
+from assay.evaluation.evaluation import Evaluation
 from assay.evaluation.evaluation import evaluate as evaluate_in_memory
-from assay.evaluation.plan import Item
-from assay.evaluation.study import metric_items, spec_of
-from assay.own_model import USER_PROCESS, OwnModel, own_model
+from assay.own_model import USER_PROCESS, own_model
 from assay.report.board import Result, result
 from assay.report.remarks import method_remarks
 from assay.stats.faithfulness import Measured, Verdict, checks_for
@@ -228,66 +226,10 @@ def evaluate(
     budget : seconds that it may take: rows, steps and methods are chosen to fit; None: everything, however long
     memory : bytes for one model call
     """
-    reference, canvas = _either(reference=reference, background=background), _either(canvas=canvas, imputer=imputer)
-    own = own_model(
-        model,
-        x,
-        target,
-        label=label,
-        reference=reference,
-        readout=readout,
-        outputs=outputs,
-        baseline=baseline,
-        memory=memory,
-        own_reference=True,
-    )
-    own = own.first(limit)
-    if own.setting.reference is None and metrics is None and canvas is None:
-        raise SpecError(
-            "one row without reference: what would replace a removed feature? Give reference, training rows, or "
-            "canvas, a number for example."
-        )
-    chosen = canvases(own.setting.kind, canvas, own.setting.question.baseline or "zero")
-    method_items, left_out = _method_items(methods, own)
-    metric_list = None if metrics is None else _checked_list("metrics", metrics)
-    source = "the evaluated rows" if reference is None else f"{len(own.setting.reference.x)} rows"  # type: ignore[union-attr]
-    return evaluate_in_memory(own, method_items, _metric_items(metric_list, chosen), budget, source, left_out)
-
-
-def _either(**values: Any) -> Any:
-    """The value of a parameter that has two names."""
-    given = {name: value for name, value in values.items() if value is not None}
-    if len(given) > 1:
-        raise SpecError(f"{' and '.join(given)} are two names for the same: give one.")
-    return next(iter(given.values()), None)
-
-
-def _method_items(methods: Sequence[Any] | None, own: OwnModel) -> tuple[list[Item], list[str]]:
-    if methods is None:
-        specs, left_out = default_methods(own.setting, own.samples, own.machine)
-        return [Item(text, Spec.parse(text)) for text in specs], left_out
-    found = by_name(method_and_name(method) for method in _checked_list("methods", methods))
-    return [Item(name, spec_of(instance, name), instance, named=True) for name, instance in found.items()], []
-
-
-def _metric_items(metrics: Sequence[Any] | None, chosen: Sequence[Canvas]) -> list[Item]:
-    """Metrics named by a spec are put on the canvas; objects are as they are."""
-    if metrics is None:
-        return metric_items(None, chosen)
-    items: list[Item] = []
-    for metric, name in ((metric, component_and_name("metrics", metric)) for metric in metrics):
-        on_canvas = metric_items([(name[1], Spec.parse(metric))], chosen) if isinstance(metric, str) else []
-        items += on_canvas or [Item(name[1], spec_of(name[0], name[1]), name[0], named=True)]
-    labels = by_name((item, item.label) for item in items)
-    return [replace(item, label=label) for label, item in labels.items()]
-
-
-def _checked_list(name: str, components: Sequence[Any]) -> Sequence[Any]:
-    if isinstance(components, str):
-        raise SpecError(f"{name}='{components}': give a list, as in {name}=['{components}'].")
-    if not isinstance(components, Iterable):
-        raise SpecError(f"{name}={components!r}: give a list of specs or objects.")
-    return components
+    reference, canvas = either(reference=reference, background=background), either(canvas=canvas, imputer=imputer)
+    options = {"label": label, "reference": reference, "readout": readout, "outputs": outputs, "baseline": baseline}
+    own = own_model(model, x, target, **options, memory=memory, own_reference=True)  # type: ignore[arg-type]
+    return evaluate_in_memory(own, methods, metrics, canvas, limit, budget, reference is not None)
 
 
 def assert_faithful(

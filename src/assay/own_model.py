@@ -74,18 +74,6 @@ class OwnModel:
     def place(self) -> Place:
         return make_place(Component("environments", instance=self.environment), 0, 0, self.machine.dtype)
 
-    def first(self, limit: int | None) -> OwnModel:
-        """The same with at most so many rows."""
-        if limit is None or limit >= len(self.samples):
-            return self
-        if limit < 1:
-            raise SpecError(f"limit={limit} leaves no rows: give at least 1.")
-        rows, target = self.samples, self.samples.target
-        fewer = Samples(
-            rows.x[:limit], rows.label[:limit], None, rows.indices[:limit], None if target is None else target[:limit]
-        )
-        return replace(self, samples=fewer)
-
     @property
     def blocks(self) -> tuple[Block, ...]:
         return split_blocks(len(self.samples), default_block_size(self.setting.kind), len(self.samples))

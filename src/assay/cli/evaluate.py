@@ -38,6 +38,9 @@ Canvases = Annotated[
 ]
 
 
+OWN_OPTIONS = ("model", "data", "weights", "target", "readout", "outputs", "baseline", "dtype")  # of the environment
+
+
 @with_run_options
 def evaluate(
     model: Model,
@@ -129,13 +132,13 @@ def _planned(
     else:
         found, left_out = default_methods(setting, environment.sample(range(min(rows, 1)), 0))
         items = [Item(text, Spec.parse(text)) for text in found]
-    judges = metric_items([(text, Spec.parse(text)) for text in metrics] if metrics else None, chosen)
+    asked_metrics = [(text, Spec.parse(text)) for text in metrics] if metrics else None
+    judges = metric_items(asked_metrics, chosen, bool(canvases))
     wanted = Plan(tuple(items), tuple(judges), min(limit or rows, rows), dropped=tuple(left_out))
     block = default_block_size(setting.kind)
     plan = stored_plan(wanted, entry.spec, setting.kind, budget, store, resources, keep=not options.dry_run)
     place = replace(entry, samples=plan.rows, block=block, rows=rows)
-    reference = "the evaluated rows" if "reference_x" not in environment.names else f"{len(setting.reference.x)} rows"
-    said = notes(setting.features.shape, rows, setting.kind, reference, plan)
+    said = notes(setting, rows, "reference_x" in environment.names, plan)
     study, _ = make_study(place, plan, said, rows_kept)
     if not options.as_json and plan != wanted:
         _tell(plan, place)
@@ -144,6 +147,7 @@ def _planned(
 
 def _tell(plan: Plan, entry: Entry) -> None:
     """The plan as a command, which computes the same on any machine."""
+    from assay.catalogue.registry import resolve
     from assay.report.text import seconds
 
     if plan.estimate is None or (not plan.drawn and all(item.named for item in plan.methods)):
@@ -152,7 +156,9 @@ def _tell(plan: Plan, entry: Entry) -> None:
     def named(flag: str, items: tuple[Item, ...]) -> list[str]:
         return [part for item in items for part in (flag, str(item.spec))]
 
-    command = ["assay", "evaluate", "--model", str(entry.spec.get("model")), "--data", str(entry.spec.get("data"))]
+    defaults = resolve("environments", Spec(entry.spec.name))
+    given = {name: entry.spec.get(name) for name in OWN_OPTIONS if entry.spec.get(name) != defaults.get(name)}
+    command = ["assay", "evaluate", *(part for name, value in given.items() for part in (f"--{name}", str(value)))]
     command += [*named("-m", plan.methods), *named("-s", plan.metrics), "--budget", "none"]
     command += ["--limit", str(plan.rows), *(["--seeds", "1"] if plan.drawn else [])]
     typer.echo(f"About {seconds(plan.estimate)}: {shlex.join(command)}", err=True)

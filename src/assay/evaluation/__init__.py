@@ -1,1 +1,0 @@
-"""Methods judged on a user's own model, where no truth is known."""

@@ -1,7 +1,8 @@
 """What replaces a removed feature of a user's data: chosen here for the shell and for Python, named in every output.
 
-Metrics by themselves replace a feature by 0, as most papers do. No row of a table is 0 in every column, and no natural
-image is black, so that a model's answers there say little about it. The model knows values of reference rows.
+Most metrics by themselves replace a feature by 0, as most papers do. No row of a table is 0 in every column, and no
+natural image is black, so that a model's answers there say little about it. The model knows values of reference rows.
+A metric that by itself replaces features otherwise, as ROAD does, is left as it was defined.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias, Union
 
 from assay.catalogue.registry import card, expand_alias
-from assay.core.errors import SpecError
+from assay.core.errors import SpecError, suggest
 from assay.core.spec import Spec
+from assay.metrics._removal import CANVASES
 
 Canvas: TypeAlias = Union[str, float, Callable[..., Any]]
 
 CHOICES = {"table": ("rows", "mean"), "image": ("blur", "colour"), "tokens": ("zero",)}
+ZERO = "zero"  # what most metrics replace features by
 SYNONYMS = {"marginal": "rows"}  # of other packages; "baseline" is what the methods compare with
 
 
@@ -30,27 +33,46 @@ def canvases(kind: str, asked: Canvas | Sequence[Canvas] | None, baseline: str |
     ]
     if not found:
         raise SpecError("canvas=[]: name at least one, or leave it out.")
+    for name in (item for item in found if isinstance(item, str) and item not in CANVASES):
+        choices = f"{', '.join(CANVASES)} or a number"
+        raise SpecError(f"no canvas '{name}'.{suggest(name, CANVASES)} Known: {choices}.")
     return tuple(dict.fromkeys(found))
 
 
-def canvas_name(canvas: Canvas) -> str:
+def canvas_names(chosen: Sequence[Canvas]) -> list[str]:
+    """The name of each: functions have names like no other canvas, and each of its own."""
+    names = [_name(canvas) for canvas in chosen]
+    numbers = [names[:index].count(name) + 1 for index, name in enumerate(names)]
+    return [name if number == 1 else f"{name} {number}" for name, number in zip(names, numbers, strict=True)]
+
+
+def _name(canvas: Canvas) -> str:
     if callable(canvas):
-        return getattr(canvas, "__name__", type(canvas).__name__)
+        return f"{getattr(canvas, '__name__', type(canvas).__name__)}()"
     return canvas if isinstance(canvas, str) else f"{canvas:g}"
 
 
 def takes_canvas(metric: Spec) -> bool:
-    """Whether a metric removes features and its spec does not say what replaces them."""
+    """Whether a metric replaces features by 0 because its spec does not say otherwise."""
     metric = expand_alias("metrics", metric)
-    declared = {param.name for param in card("metrics", metric.name).params}
-    return "canvas" in declared and not metric.has("canvas")
+    return not metric.has("canvas") and any(
+        param.name == "canvas" and param.default == ZERO for param in card("metrics", metric.name).params
+    )
+
+
+def first_that_fits(metric: Spec, chosen: Sequence[Canvas]) -> Canvas:
+    """The first canvas that the metric is defined for, by the list in the help of its parameter."""
+    declared = card("metrics", expand_alias("metrics", metric).name).params
+    known = " ".join(param.note for param in declared if param.name == "canvas").replace(",", " ").split()
+    return next((canvas for canvas in chosen if canvas in known), chosen[0])
 
 
 def on_canvases(label: str, metric: Spec, chosen: Sequence[Canvas]) -> Iterator[tuple[str, Spec, Canvas | None]]:
-    """The metric on each canvas, with its label; once, where it leaves nothing open."""
+    """The metric on each canvas, with its label; once, where it leaves nothing open. The spec of a metric on a function
+    has the name of the function."""
     if not takes_canvas(metric):
         yield label, metric, None
         return
-    for canvas in chosen:
-        full = f"{label}, {canvas_name(canvas)}" if len(chosen) > 1 else label
-        yield full, metric if callable(canvas) else metric.replace(canvas=canvas), canvas
+    for canvas, name in zip(chosen, canvas_names(chosen), strict=True):
+        full = f"{label}, {name}" if len(chosen) > 1 else label
+        yield full, metric.replace(canvas=name if callable(canvas) else canvas), canvas

@@ -16,12 +16,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from assay.core.errors import SpecError
 from assay.core.evidence import Evidence, Score, merge, read_score
 from assay.core.machine import Resources
 from assay.core.spec import Spec
 from assay.engine.artifacts.artifact import default_block_size
 from assay.engine.execute.run import Finished, run_in_memory
-from assay.evaluation.plan import Item, Plan, fitted
+from assay.evaluation.asked import asked_methods, asked_metrics, asked_rows, checked_budget
+from assay.evaluation.canvases import Canvas, canvases
+from assay.evaluation.plan import Plan, fitted
 from assay.evaluation.study import LABEL, make_study, notes
 from assay.own_model import OwnModel
 from assay.report.answer import Answer
@@ -148,8 +151,8 @@ class Evaluation:
         if not self.result.answers_cover_boards:
             (board,) = self.result.boards
             yield from plain_lines(board_table(self.result, board))
+            yield from interval_notes((cell.metric, cell) for cell in self.cells)
         yield from (f"{method}: {remarks}" for method, remarks in self.remarks.items() if str(remarks))
-        yield from interval_notes((cell.metric, cell) for cell in self.cells)
         yield from (f"{group.status}: {group}" for group in grouped_by_reason(self.cells))
 
     def _repr_html_(self) -> str:
@@ -162,28 +165,27 @@ class Evaluation:
 
 def evaluate(
     own: OwnModel,
-    methods: Sequence[Item],
-    metrics: Sequence[Item],
+    methods: Sequence[Any] | None,
+    metrics: Sequence[Any] | None,
+    canvas: Canvas | Sequence[Canvas] | None,
+    limit: int | None,
     budget: float | None,
-    reference: str,
-    left_out: Sequence[str] = (),
+    given_reference: bool,
 ) -> Evaluation:
-    """Judge every method by every metric, on as many rows as ``budget`` seconds allow."""
-    block, rows = default_block_size(own.setting.kind), len(own.samples)
-    wanted = Plan(tuple(methods), tuple(metrics), rows, dropped=tuple(left_out))
-    plan = fitted(wanted, own.place, own.setting.kind, budget, 1, own.machine)
-    environment = Entry(Spec("own"), LABEL, samples=plan.rows, block=block, rows=rows)
-    said = notes(own.setting.features.shape, rows, own.setting.kind, reference, plan)
-    study, objects = make_study(environment, plan, said)
+    """Judge every method by every metric, on as many rows as ``limit`` and ``budget`` seconds allow."""
+    setting, rows, budget = own.setting, len(own.samples), checked_budget(budget)
+    if setting.reference is None and metrics is None and canvas is None:
+        raise SpecError(
+            "one row without reference: what would replace a removed feature? Give reference, training rows, or "
+            "canvas, a number for example."
+        )
+    chosen = canvases(setting.kind, canvas, setting.question.baseline or "zero")
+    method_items, left_out = asked_methods(methods, own)
+    metric_items = asked_metrics(metrics, chosen, canvas is not None)
+    wanted = Plan(tuple(method_items), tuple(metric_items), asked_rows(limit, rows), dropped=tuple(left_out))
+    plan = fitted(wanted, own.place, setting.kind, budget, 1, own.machine)
+    environment = Entry(Spec("own"), LABEL, samples=plan.rows, block=default_block_size(setting.kind), rows=rows)
+    study, objects = make_study(environment, plan, notes(setting, rows, given_reference, plan))
     with progress(Resources(0, own.machine), quiet=False) as watch:
         finished = run_in_memory(study, {**objects, ("environments", LABEL): own.environment}, own.machine, watch)
     return Evaluation(finished, plan)
-
-
-def by_name(components: Iterable[tuple[Any, str]]) -> dict[str, Any]:
-    """Components by name. Of several with the same name, the later ones get a number."""
-    unique: dict[str, Any] = {}
-    for component, name in components:
-        earlier = sum(key == name or key.startswith(f"{name} (") for key in unique)
-        unique[f"{name} ({earlier + 1})" if earlier else name] = component
-    return unique

@@ -182,7 +182,10 @@ def _most_rows(times: Times, plan: Plan, block: int, limit: float, share: float)
 
 def _cheaper(metric: Item, saving: dict[str, dict[str, Any]]) -> Item:
     changed = {} if metric.named else saving.get(metric.spec.name, {})
-    return replace(metric, spec=metric.spec.replace(**changed)) if changed else metric
+    if not changed:
+        return metric
+    instance = None if metric.instance is None else replace(metric.instance, **changed)
+    return replace(metric, spec=metric.spec.replace(**changed), instance=instance)
 
 
 def measured(plan: Plan, place: Place, machine: Machine, limit: float, count: int) -> Times:

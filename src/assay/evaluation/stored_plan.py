@@ -30,7 +30,7 @@ def stored_plan(
     with suppress(OSError, ValueError, KeyError, TypeError):
         known = json.loads(path.read_text(encoding="utf-8"))
         if known["asked"] == asked:
-            return _from_json(known["plan"], wanted)
+            return _from_json(known["plan"])
     machine = resources.machine
     plan = fitted(wanted, make_place(component, 0, 0, machine.dtype), kind, budget, resources.workers, machine)
     if keep:
@@ -40,17 +40,15 @@ def stored_plan(
 
 
 def _to_json(plan: Plan) -> dict[str, Any]:
-    def pairs(items: tuple[Item, ...]) -> list[list[str]]:
-        return [[item.label, str(item.spec)] for item in items]
+    def rows(items: tuple[Item, ...]) -> list[list[Any]]:
+        return [[item.label, str(item.spec), item.named] for item in items]
 
-    return {**vars(plan), "methods": pairs(plan.methods), "metrics": pairs(plan.metrics), "dropped": list(plan.dropped)}
+    return {**vars(plan), "methods": rows(plan.methods), "metrics": rows(plan.metrics), "dropped": list(plan.dropped)}
 
 
-def _from_json(data: Mapping[str, Any], wanted: Plan) -> Plan:
-    named = {item.label: item.named for item in (*wanted.methods, *wanted.metrics)}
-
-    def items(rows: list[list[str]]) -> tuple[Item, ...]:
-        return tuple(Item(label, Spec.parse(text), named=named[label]) for label, text in rows)
+def _from_json(data: Mapping[str, Any]) -> Plan:
+    def items(rows: list[list[Any]]) -> tuple[Item, ...]:
+        return tuple(Item(label, Spec.parse(text), named=named) for label, text, named in rows)
 
     plain = {**data, "methods": items(data["methods"]), "metrics": items(data["metrics"])}
     return Plan(**{**plain, "dropped": tuple(data["dropped"])})

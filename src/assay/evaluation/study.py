@@ -9,9 +9,10 @@ from typing import Any
 from assay.catalogue.build import describe
 from assay.catalogue.registry import resolve
 from assay.core.errors import SpecError
+from assay.core.setting import Setting
 from assay.core.spec import Spec
 from assay.engine.execute.grid import Objects
-from assay.evaluation.canvases import Canvas, on_canvases
+from assay.evaluation.canvases import Canvas, first_that_fits, on_canvases, takes_canvas
 from assay.evaluation.defaults import METRICS
 from assay.evaluation.plan import Item, Plan
 from assay.report.answer import UNFAMILIAR
@@ -21,15 +22,20 @@ LABEL = "your model"
 PICTURES = 4  # rows that the page draws
 
 
-def metric_items(asked: Sequence[tuple[str, Spec]] | None, chosen: Sequence[Canvas]) -> list[Item]:
-    """Metrics on the canvases; without any asked for, those that decide, and how unlike the data each canvas is."""
+def metric_items(
+    asked: Sequence[tuple[str, Spec]] | None, chosen: Sequence[Canvas], canvases_named: bool
+) -> list[Item]:
+    """Metrics on the canvases; without any asked for, those that decide, and how unlike the data each canvas is. A
+    metric that was asked for is put on one canvas, unless the user names several."""
     named = asked is not None
     pairs = list(asked) if asked is not None else [(label, Spec(name)) for label, name in METRICS]
     if not named:
         pairs.append(("unlike the reference", Spec(UNFAMILIAR)))
     items = []
     for label, spec in pairs:
-        for full_label, full_spec, canvas in on_canvases(label, spec, chosen if not named else chosen[:1]):
+        one = named and not canvases_named and takes_canvas(spec)
+        places = [first_that_fits(spec, chosen)] if one else chosen
+        for full_label, full_spec, canvas in on_canvases(label, spec, places):
             items.append(Item(full_label, full_spec, _on_callable(full_spec, canvas), named))
     return items
 
@@ -82,10 +88,12 @@ def spec_of(instance: Any, label: str) -> Spec:
     return Spec(letters if letters[:1].isalpha() else f"object_{letters}")
 
 
-def notes(shape: Sequence[int], rows: int, kind: str, reference: str, plan: Plan) -> list[str]:
+def notes(setting: Setting, rows: int, given_reference: bool, plan: Plan) -> list[str]:
     """Sentences about the data and the plan."""
+    shape, kind, reference = setting.features.shape, setting.kind, setting.reference
     what = {"table": f"{shape[0]} columns", "image": f"{' x '.join(map(str, shape))} pixels"}.get(kind, "features")
     said = [f"{plan.rows} of {rows} rows of {what} were evaluated." if plan.rows < rows else f"{rows} rows of {what}."]
-    said.append(f"Reference: {reference}.")
+    if reference is not None:
+        said.append(f"Reference: {f'{len(reference.x)} rows' if given_reference else 'the rows themselves'}.")
     said += [f"Left out: {sentence}." for sentence in plan.dropped]
     return said

@@ -20,7 +20,7 @@ from assay.stats.method_verdicts import MethodVerdict, VerdictCell, Verdicts, me
 
 if TYPE_CHECKING:
     from assay.engine.store.protocol import RunStore
-    from assay.report.board import Board
+    from assay.report.board import Board, Line
 
 FAMILIES = {"symmetric_relevance_gain": "order", "sensitivity_n": "size"}  # the metrics that decide
 UNFAMILIAR = "unfamiliar_share"
@@ -65,9 +65,10 @@ class Answer:
 
     def lines(self) -> tuple[str, ...]:
         """In words: the result, then what it rests on."""
-        return (*self._results(), *self._ground())
+        return (*self.results(), *self.ground())
 
-    def _results(self) -> Iterator[str]:
+    def results(self) -> Iterator[str]:
+        """Which methods pass and which do not, and what that means."""
         passing = self.outcome("passes")
         if passing:
             best = passing[0]
@@ -111,7 +112,8 @@ class Answer:
             else ""
         )
 
-    def _ground(self) -> Iterator[str]:
+    def ground(self) -> Iterator[str]:
+        """What was explained, compared and removed; what decides nothing."""
         compared = (
             BASELINES.get(self.baseline, f"with {self.baseline}")
             if isinstance(self.baseline, str)
@@ -203,7 +205,7 @@ def board_answer(
         {canvas: _unfamiliar(canvas, metrics, board) for canvas in canvases},
         _costs(run, board.environment, lines, records),
         {label: why for label in tested if (why := other_question(methods[label].spec))},
-        {label: cell.reason for label in tested for cell in lines[label].cells.values() if cell.reason},
+        {label: reason for label in tested if (reason := _why_untested(lines[label], metrics))},
     )
 
 
@@ -269,6 +271,12 @@ def _explained(question: Mapping[str, Any]) -> str:
     of = {"predicted": " of the predicted class", "label": " of the class that was asked for"}
     readout = str(question["readout"])
     return readout + ("" if readout == "value" else of.get(str(question["target"]), ""))
+
+
+def _why_untested(line: Line, metrics: Mapping[str, Component]) -> str:
+    """Why a method has no value by a metric that decides; empty where it has them all."""
+    cells = (cell for label, cell in line.cells.items() if metrics[label].spec.name in FAMILIES)
+    return next((cell.reason for cell in cells if cell.reason), "")
 
 
 def _unfamiliar(canvas: str, metrics: Mapping[str, Component], board: Board) -> float | None:

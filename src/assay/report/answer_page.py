@@ -26,7 +26,6 @@ class Lead:
 class VerdictRow:
     method: str
     outcome: str
-    reason: str
     leads: tuple[Lead, ...]
     cost: str
 
@@ -35,7 +34,8 @@ class VerdictRow:
 class AnswerSection:
     """One user's model."""
 
-    lines: tuple[str, ...]
+    results: tuple[str, ...]
+    ground: tuple[str, ...]
     places: tuple[str, ...]
     rows: tuple[VerdictRow, ...]
     notes: tuple[str, ...]
@@ -53,14 +53,13 @@ def _section(answer: Answer) -> AnswerSection:
         VerdictRow(
             verdict.method,
             verdict.outcome,
-            verdict.reason,
             tuple(_lead(cells.get((verdict.method, place)), axes[place]) for place in places),
             seconds(answer.costs[verdict.method]) if verdict.method in answer.costs else "",
         )
         for outcome in OUTCOMES
         for verdict in answer.outcome(outcome)
     )
-    return AnswerSection(answer.lines(), places, rows, answer.table().notes)
+    return AnswerSection(tuple(answer.results()), tuple(answer.ground()), places, rows, answer.table().notes)
 
 
 def _axis(cells: list[VerdictCell]) -> Axis:

@@ -9,12 +9,14 @@ FITS = {"kernel_shap", "exact_shapley", "lime_image"}  # least-squares fits of t
 COMBINATORS = {"smoothed", "absolute", "positive", "pooled", "by_differences", "first_rows"}
 SETS = {"sensitivity_n", "infidelity"}
 PATHS = "tree_shap"  # without a background: expectations over the training rows of the trees
+ZERO: dict[object, float] = {"zero": 0.0}  # a name for a number
 SLOPES = {"gradient", "guided_backprop"}  # and what is made of these alone
 
 
 def circular(method: Spec, baseline: str | float, metric: Spec) -> str:
     """Why a pair is circular under the same replacement; empty where it is not."""
-    if metric.get("canvas") != baseline:
+    canvas = metric.get("canvas")
+    if ZERO.get(canvas, canvas) != ZERO.get(baseline, baseline):
         return ""
     names: set[str] = set()
     walk(method, lambda spec: names.add(spec.name))
