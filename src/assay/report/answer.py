@@ -192,7 +192,7 @@ def board_answer(
 
 
 def judged(run: Record, store: RunStore, board: Board, records: Mapping[str, Record]) -> list[Judged]:
-    """The values that verdicts rest on: each method, but for maps that are chance itself, by the metrics that decide."""
+    """The values that verdicts rest on: methods, but for maps that are chance itself, by the metrics that decide."""
     methods, question = by_label(run, "methods"), _question(run, board, records) or {}
     metrics = {label: metric for label, metric in by_label(run, "metrics").items() if label in board.metrics}
     return [
