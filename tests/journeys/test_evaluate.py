@@ -30,8 +30,12 @@ def command(*given):
 
 
 def test_a_linear_model_s_exact_attribution_correlates_perfectly():
-    metric, methods = "sensitivity_n(canvas='zero')", ["input_x_gradient", "random_map"]
-    found = assay.evaluate(yours.linear(), rows(), methods=methods, metrics=[metric], baseline="zero")
+    methods, given = ["input_x_gradient", "random_map"], {"baseline": "zero", "canvas": "zero"}
+    by_sets = assay.evaluate(yours.linear(), rows(), methods=methods, metrics=["sensitivity_n"], **given)
+    assert by_sets.cells[0].value == pytest.approx(1.0, abs=1e-6)
+    assert (by_sets.cells[0].basis, by_sets.cells[0].low) == ("equal", None)
+    assert by_sets.cells[1].high < 0.9
+    found = assay.evaluate(yours.linear(), rows(), methods=methods, metrics=["single_deletion"], **given)
     exact, random = found.cells
     assert exact.value == pytest.approx(1.0, abs=1e-6)
     assert (exact.basis, exact.low) == ("equal", None)

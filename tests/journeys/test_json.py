@@ -28,6 +28,14 @@ only = ["gradient"]
 [full]
 samples = 4
 """
+OWN = """
+samples = 8
+block = 8
+gallery = 0
+environments = ["own"]
+methods = ["gradient", "input_x_gradient"]
+metrics = ["sensitivity_n(sets=10, sizes=2)", "unfamiliar_share"]
+"""
 PAGE = set(re.findall(r"`(\w+)`", (Path(__file__).parents[2] / "docs" / "json.md").read_text()))
 
 
@@ -55,3 +63,15 @@ def test_every_field_is_on_the_page(tmp_path):
     findings = (*findings, result["agreement"][0])
     for part in (planned, result, board, line, verdict, cell, *findings, exported, reported):
         assert set(part) <= PAGE
+
+
+def test_every_field_of_an_answer_is_on_the_page(tmp_path):
+    (tmp_path / "study.toml").write_text(OWN)
+    result = parsed_output("run", tmp_path / "study.toml", "--store", tmp_path / "st", "--workers", "0")
+    (answer,) = result["answers"].values()
+    verdicts = answer["verdicts"]
+    (method, *_) = verdicts["methods"]
+    (cell, *_) = method["cells"]
+    for part in (answer, verdicts, method, cell, cell["leads"][0], verdicts["counts"]):
+        assert set(part) <= PAGE
+    assert answer["outcomes"] == {row["method"]: row["outcome"] for row in verdicts["methods"]}

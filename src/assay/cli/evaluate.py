@@ -137,7 +137,7 @@ def _planned(
     wanted = Plan(tuple(items), tuple(judges), min(limit or rows, rows), dropped=tuple(left_out))
     block = default_block_size(setting.kind)
     plan = stored_plan(wanted, entry.spec, setting.kind, budget, store, resources, keep=not options.dry_run)
-    place = replace(entry, samples=plan.rows, block=block, rows=rows)
+    place = replace(entry, samples=plan.rows, block=block, rows=plan.rows)  # no row more than there is time for
     said = notes(setting, rows, "reference_x" in environment.names, plan)
     study, _ = make_study(place, plan, said, rows_kept)
     if not options.as_json and plan != wanted:

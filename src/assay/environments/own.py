@@ -44,7 +44,7 @@ FORMATS = {"float32": torch.float32, "float64": torch.float64}
 
 @dataclass(frozen=True)
 class Own:
-    """Your torch module or fitted estimator, and your rows. No truth is known, so metrics that need one are skipped.
+    """Your torch module or fitted estimator, and your rows. Metrics that need to know the right map are skipped.
 
     For seed 0 sample i is row i of the file; other seeds draw an order. More samples than rows are an error. Images are
     ``(N, channels, height, width)``, tables ``(N, columns)``. Without labels, the model's predictions are used.

@@ -184,7 +184,7 @@ def evaluate(
     metric_items = asked_metrics(metrics, chosen, canvas is not None)
     wanted = Plan(tuple(method_items), tuple(metric_items), asked_rows(limit, rows), dropped=tuple(left_out))
     plan = fitted(wanted, own.place, setting.kind, budget, 1, own.machine)
-    environment = Entry(Spec("own"), LABEL, samples=plan.rows, block=default_block_size(setting.kind), rows=rows)
+    environment = Entry(Spec("own"), LABEL, samples=plan.rows, block=default_block_size(setting.kind), rows=plan.rows)
     study, objects = make_study(environment, plan, notes(setting, rows, given_reference, plan))
     with progress(Resources(0, own.machine), quiet=False) as watch:
         finished = run_in_memory(study, {**objects, ("environments", LABEL): own.environment}, own.machine, watch)
