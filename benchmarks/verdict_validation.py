@@ -8,6 +8,8 @@ weights. Each null gets a verdict as one further method beside the real ones.
 Truth is not part of any verdict. In tables it is the signed rank correlation with the effects of the rule, on rows that
 the model predicts correctly: order and size read signs, few columns have an effect, and sizes differ. For images and
 tokens, whose effects are -1, 0 and 1, it is F1. Both know the best score that a map can reach, the ceiling.
+``--centred`` takes, for tables with a rule, the effects on the label's score minus the mean score of all classes: a
+network that is trained by its softmax learns scores only up to what all classes have in common.
 ``--json FILE`` also writes every verdict to a file.
 """
 
@@ -37,7 +39,7 @@ from assay.catalogue.registry import resolve
 from assay.core.machine import Machine
 from assay.core.protocols import Method
 from assay.core.query import Query
-from assay.core.setting import Samples, Setting
+from assay.core.setting import Samples, Setting, Truth
 from assay.core.spec import Spec
 from assay.core.trial import per_feature
 from assay.engine.artifacts.artifact import default_block_size
@@ -137,6 +139,7 @@ class Shown:
     model: Setting
     seed: int
     stream_name: str
+    centred: bool = False  # truth is about a score minus the mean of all classes
 
     draws_model: ClassVar[bool] = False
 
@@ -146,7 +149,16 @@ class Shown:
     def sample(self, indices: Sequence[int], sampling: int) -> Samples:
         rows = [sampling * APART + index for index in indices]
         found: Samples = self.environment.sample(rows, self.seed)
+        if self.centred and found.truth is not None:
+            found = replace(found, truth=Truth(found.truth.effect - self._common(found.x)))
         return replace(found, indices=tuple(indices))
+
+    def _common(self, x: Tensor) -> Tensor:
+        """The effect on the mean score."""
+        point = x.double().requires_grad_()
+        with torch.enable_grad():
+            (slope,) = torch.autograd.grad(self.environment.program(point, self.seed).mean(dim=1).sum(), point)
+        return (point.detach() * slope).float()
 
 
 @dataclass(frozen=True)
@@ -158,6 +170,7 @@ class Job:
     seed: int
     sampling: int
     rows: int
+    centred: bool = False
 
     def found(self) -> list[Found]:
         torch.set_num_threads(1)
@@ -178,18 +191,19 @@ class Found:
     relative: float | None = None  # truth score over ceiling; None for nulls, and where the ceiling is too low
 
 
-def jobs(rows: int, seeds: int, environments: Mapping[str, str] = ENVIRONMENTS) -> list[Job]:
+def jobs(rows: int, seeds: int, environments: Mapping[str, str] = ENVIRONMENTS, centred: bool = False) -> list[Job]:
     """All seeds, then further samplings of the first; slow environments first."""
     places = [(seed, 0) for seed in range(seeds)] + [(0, sampling) for sampling in range(1, SAMPLINGS)]
     ordered = sorted(environments.items(), key=lambda item: "color_count" not in item[1])
-    return [Job(name, spec, seed, sampling, rows) for name, spec in ordered for seed, sampling in places]
+    return [Job(name, spec, seed, sampling, rows, centred) for name, spec in ordered for seed, sampling in places]
 
 
 def shown(job: Job) -> Shown:
     environment = build("environments", resolve("environments", Spec.parse(job.spec)))
     weights = environment.train(job.seed) if hasattr(environment, "train") else {}
     model = environment.setting(job.seed, weights)
-    return Shown(environment, model, job.seed, f"validation {job.environment} {job.seed}")
+    centred = job.centred and job.spec.startswith("tabular_rule")
+    return Shown(environment, model, job.seed, f"validation {job.environment} {job.seed}", centred)
 
 
 def method_specs(place: Shown) -> list[Spec]:
@@ -419,11 +433,12 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--rows", type=int, default=48, help=f"of each evaluation, at most {APART}")
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--only", choices=ENVIRONMENTS, action="append", help="an environment; all")
+    parser.add_argument("--centred", action="store_true", help="truth of rules: scores minus their mean over classes")
     parser.add_argument("--json", type=Path, help="a file for all verdicts and tables")
     options = parser.parse_args(arguments)
     began = time.perf_counter()
     chosen = {name: spec for name, spec in ENVIRONMENTS.items() if name in (options.only or ENVIRONMENTS)}
-    found = validate(jobs(min(options.rows, APART), options.seeds, chosen), options.workers)
+    found = validate(jobs(min(options.rows, APART), options.seeds, chosen, options.centred), options.workers)
     made = tables(found)
     for rows, texts in made.values():
         print("\n".join(markdown(rows, texts)), end="\n\n", flush=True)
