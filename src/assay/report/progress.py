@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -14,10 +15,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from assay.core.machine import Resources
 from assay.core.records import Record
 from assay.engine.execute.plan import Plan
-from assay.engine.execute.run import Watch
 from assay.engine.store.protocol import RunStore
 from assay.report.text import seconds
 from assay.report.time_left import SHORT, RunProgress
+
+if TYPE_CHECKING:
+    from assay.engine.execute.run import Watch
 
 DOING = {
     "trial": "attributing",
