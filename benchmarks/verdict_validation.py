@@ -44,7 +44,7 @@ from assay.core.spec import Spec
 from assay.core.trial import per_feature
 from assay.engine.artifacts.artifact import default_block_size
 from assay.engine.execute.run import run_in_memory
-from assay.evaluation.canvases import canvas_name, canvases, on_canvases
+from assay.evaluation.canvases import canvases, on_canvases
 from assay.evaluation.defaults import METRICS, default_methods
 from assay.evaluation.plan import SAVINGS
 from assay.metrics.sanity import layer_names, reinitialised
@@ -239,7 +239,7 @@ def metric_entries(kind: str) -> list[Entry]:
         for label, name in METRICS
         for item in on_canvases(label, Spec(name).replace(**saved.get(name, {})), chosen)
     ]
-    pairs = [(f"{label} {canvas_name(canvas or '')}", spec) for label, spec, canvas in decide]
+    pairs = [(f"{label} {canvas}", spec) for label, spec, canvas in decide]
     return [Entry(resolve("metrics", spec), label) for label, spec in (*pairs, (TRUTH, Spec.parse(TRUTHS[kind])))]
 
 
