@@ -107,31 +107,46 @@ def test_steps_of_a_metric_on_a_function_are_those_that_its_spec_says(fit):
     assert all(item.instance.canvas is canvas for item in found.metrics)
 
 
+@pytest.fixture
+def one_method_is_enough(monkeypatch):
+    monkeypatch.setattr(plans, "LEAST_METHODS", 1)
+
+
+def test_some_methods_and_rows_are_left_however_short_the_time(fit):
+    found = fit(wanted(), times((50.0, 60.0, 70.0)), 1.0)
+    assert (names(found), found.rows) == (list(METHODS), FEWEST)
+    assert found.estimate == pytest.approx(FEWEST * 180.0)
+    assert fit(wanted(rows=1), times((50.0, 60.0, 70.0)), 1.0).rows == 1
+
+
+def test_a_control_is_not_dropped(fit, one_method_is_enough):
+    asked = wanted()
+    control = Item("control", Spec("random_map"))
+    found = fit(replace(asked, methods=(*asked.methods, control)), times((50.0, 60.0, 70.0)), 1.0)
+    assert names(found) == ["quick", "control"]
+
+
+@pytest.mark.usefixtures("one_method_is_enough")
 def test_the_slowest_methods_go_last_and_are_named(fit):
     found = fit(wanted(), times((0.01, 0.2, 10.0)), 10.0)
     assert names(found) == ["quick", "slow"]
     assert found.rows == 47
-    assert found.dropped[0] == "slowest: no time within 10 s"
+    assert found.dropped[0] == "slowest, for lack of time"
     found = fit(wanted(), times((0.01, 5.0, 10.0)), 10.0)
     assert names(found) == ["quick"]
-    assert found.dropped[0] == "slowest and slow: no time within 10 s"
+    assert found.dropped[0] == "slowest and slow, for lack of time"
 
 
+@pytest.mark.usefixtures("one_method_is_enough")
 def test_the_time_of_a_fit_counts_against_a_method(fit):
     assert names(fit(wanted(), times((0.01, 0.02, 0.03), once=(99.0, 0.0, 0.0)), 10.0)) == ["slow", "slowest"]
 
 
-def test_one_method_and_two_rows_are_left_however_short_the_time(fit):
-    found = fit(wanted(), times((50.0, 60.0, 70.0)), 1.0)
-    assert names(found) == ["quick"]
-    assert found.rows == 2
-    assert fit(wanted(rows=1), times((50.0, 60.0, 70.0)), 1.0).rows == 1
-
-
+@pytest.mark.usefixtures("one_method_is_enough")
 def test_what_the_user_named_is_neither_dropped_nor_made_cheaper(fit):
     asked = wanted(named=True, metrics=[("sensitivity_n", Spec("sensitivity_n"))])
     found = fit(asked, Times(methods=dict.fromkeys(METHODS, Time(row=50.0))), 1.0)
-    assert (found.methods, found.metrics, found.rows) == (asked.methods, asked.metrics, 2)
+    assert (found.methods, found.metrics, found.rows) == (asked.methods, asked.metrics, FEWEST)
 
 
 def test_few_rows_are_not_drawn_where_there_are_no_more(fit):

@@ -20,7 +20,9 @@ def test_half_precision_keeps_the_drops_that_it_shows():
     torch.nn.init.normal_(model.weight, generator=stream)
     x = torch.randn(64, 12, generator=stream)
     values = [
-        assay.evaluate(model.to(dtype), x.to(dtype), 0, ["input_x_gradient"], ["single_deletion"]).cells[0].value
+        assay.evaluate(model.to(dtype), x.to(dtype), 0, ["input_x_gradient"], ["single_deletion(canvas='zero')"])
+        .cells[0]
+        .value
         for dtype in (torch.float32, torch.bfloat16)
     ]
     assert values[0] > 0.9999

@@ -13,7 +13,13 @@ SETS, DROPS = "it is fitted to these very drops", "it computes these very drops"
     [
         ("kernel_shap", "mean", "sensitivity_n(canvas='mean')", SETS),
         ("exact_shapley", "zero", "sensitivity_n(canvas='zero')", SETS),
-        ("lime_tabular(times='product')", "mean", "infidelity(canvas='mean')", SETS),
+        ("lime_image", "mean", "infidelity(canvas='mean')", SETS),
+        (
+            "lime_tabular(times='product')",
+            "mean",
+            "infidelity(canvas='mean')",
+            "",
+        ),  # it draws rows, and replaces nothing
         ("absolute(of=kernel_shap())", "mean", "sensitivity_n(canvas='mean')", SETS),
         ("occlusion", "zero", "single_deletion(canvas='zero')", DROPS),
         ("feature_ablation", "mean", "single_deletion(canvas='mean')", DROPS),
