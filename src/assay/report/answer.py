@@ -41,6 +41,7 @@ BASELINES = {
     "uniform": "with noise",
     "true": "with the background",
 }
+UNLIKE = 0.2  # share of perturbed rows unlike the reference from which a warning is given
 LIMITS = "Passing is necessary, not sufficient: it means that a method knows more about this model than chance does."
 
 
@@ -97,6 +98,12 @@ class Answer:
         for verdict in self.outcome("not tested"):
             yield f"{verdict.method} was not tested: {self.untested.get(verdict.method, verdict.reason)}."
         yield LIMITS
+        shares = [share for share in self.unfamiliar.values() if share is not None]
+        if shares and min(shares) >= UNLIKE:
+            yield (
+                f"Careful: under every canvas {percent(min(shares))} or more of the perturbed rows are unlike the "
+                "reference. Verdicts may be about how the model answers to such rows."
+            )
 
     def _best_by_canvas(self) -> str:
         """The methods that are best under each canvas; empty where they are the same ones."""

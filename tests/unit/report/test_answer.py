@@ -175,3 +175,25 @@ def test_an_answer_in_json_has_the_sentences_and_the_outcomes_and_never_says_tru
     assert set(plain["outcomes"].values()) <= set(OUTCOMES)
     assert plain["lines"] == list(found.lines())
     assert "truth" not in json.dumps(plain)
+
+
+@pytest.mark.parametrize("shares, told", [((0.9, 0.42), True), ((0.9, 0.1), False), ((0.9, None), True)])
+def test_where_every_canvas_makes_rows_unlike_the_reference_the_answer_warns(shares, told):
+    found = answer(GOOD, unfamiliar=dict(zip(("mean", "rows"), shares, strict=True)))
+    warnings = [line for line in found.lines() if line.startswith("Careful: under every canvas")]
+    assert bool(warnings) is told
+    if told:
+        assert f"{min(share for share in shares if share is not None) * 100:.0f} % or more" in warnings[0]
+
+
+def test_where_methods_depend_the_best_under_each_canvas_is_named():
+    def better_under(canvas):
+        return [
+            Judged(cell.method, cell.family, cell.canvas, [value + (cell.canvas == canvas) for value in cell.values])
+            for cell in judged(f"best under {canvas}", 1.0)
+        ]
+
+    found = answer(better_under("mean"), better_under("rows"))
+    line = sentence(found, "Which method is best depends on what replaces a removed feature")
+    assert line.endswith(": best under mean under mean; best under rows under rows.")
+    assert not [line for line in answer(GOOD, FLAT).lines() if line.startswith("Which method is best")]
