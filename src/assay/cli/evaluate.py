@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +16,6 @@ from assay.core.spec import Spec
 from assay.foreign.imports import is_target, load
 
 if TYPE_CHECKING:
-    from assay.core.machine import Resources
     from assay.evaluation.plan import Item, Plan
     from assay.studies.study import Entry, Study
 
@@ -78,10 +76,15 @@ def evaluate(
         asked = _checked(use, method, metric)
         if is_target(model):
             load(model)  # a wrong name is told before torch is imported
-        study = _planned(asked, method, metric, canvas, (time, limit, rows), store, resources, options)
+        from assay.evaluation.from_files import Asked, planned  # imports torch
+
+        wanted = Asked(tuple(method), tuple(metric), tuple(map(_value, canvas)), time, limit, rows)
+        study, plan = planned(asked.environments[0], wanted, store, resources, keep=not options.dry_run)
         study = study.narrowed(None, new_seeds)
     from assay.cli.run import execute_or_forecast
 
+    if not options.as_json:
+        _tell(plan, study.environments[0])
     if rows and not options.as_json:
         typer.echo(f"The first rows and all attributions are kept in {store} (--no-rows: no rows).", err=True)
     execute_or_forecast(study, store, options, resources)
@@ -98,60 +101,13 @@ def _checked(use: str, methods: list[str], metrics: list[str]) -> Study:
     return study
 
 
-def _planned(
-    asked: Study,
-    methods: list[str],
-    metrics: list[str],
-    canvases: list[str],
-    limits: tuple[float | None, int | None, bool],
-    store: Path,
-    resources: Resources,
-    options: RunOptions,
-) -> Study:
-    """The study of the user's rows, methods and metrics, or of those that fit the model and the time."""
-    from assay.catalogue.build import build
-    from assay.engine.artifacts.artifact import default_block_size
-    from assay.evaluation.canvases import canvases as chosen_canvases
-    from assay.evaluation.defaults import default_methods
-    from assay.evaluation.plan import Item, Plan
-    from assay.evaluation.stored_plan import stored_plan
-    from assay.evaluation.study import make_study, metric_items, notes
-
-    (entry,), (budget, limit, rows_kept) = asked.environments, limits
-    environment = build("environments", entry.spec)
-    setting, rows = environment.setting(0, {}), environment.rows
-    if setting.reference is None and not metrics and not canvases:
-        raise SpecError(
-            "one row without reference_x: what would replace a removed feature? Give reference_x, training rows, in "
-            "the data, or --canvas, a number for example."
-        )
-    chosen = chosen_canvases(setting.kind, [_value(text) for text in canvases] or None, setting.question.baseline)
-    left_out: list[str] = []
-    if methods:
-        items = [Item(text, Spec.parse(text), named=True) for text in methods]
-    else:
-        found, left_out = default_methods(setting, environment.sample(range(min(rows, 1)), 0))
-        items = [Item(text, Spec.parse(text)) for text in found]
-    asked_metrics = [(text, Spec.parse(text)) for text in metrics] if metrics else None
-    judges = metric_items(asked_metrics, chosen, bool(canvases))
-    wanted = Plan(tuple(items), tuple(judges), min(limit or rows, rows), dropped=tuple(left_out))
-    block = default_block_size(setting.kind)
-    plan = stored_plan(wanted, entry.spec, setting.kind, budget, store, resources, keep=not options.dry_run)
-    place = replace(entry, samples=plan.rows, block=block, rows=plan.rows)  # no row more than there is time for
-    said = notes(setting, rows, "reference_x" in environment.names, plan)
-    study, _ = make_study(place, plan, said, rows_kept)
-    if not options.as_json and plan != wanted:
-        _tell(plan, place)
-    return study
-
-
 def _tell(plan: Plan, entry: Entry) -> None:
     """The plan as a command, which computes the same on any machine."""
     from assay.catalogue.registry import resolve
     from assay.report.text import seconds
 
     if plan.estimate is None or (not plan.drawn and all(item.named for item in plan.methods)):
-        return
+        return  # nothing was chosen
 
     def named(flag: str, items: tuple[Item, ...]) -> list[str]:
         return [part for item in items for part in (flag, str(item.spec))]

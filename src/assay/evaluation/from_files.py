@@ -1,0 +1,55 @@
+"""An evaluation of a model and rows that the shell names: its study, and the plan that the store keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.catalogue.build import build
+from assay.core.errors import SpecError
+from assay.core.machine import Resources
+from assay.core.spec import Spec
+from assay.engine.artifacts.artifact import default_block_size
+from assay.evaluation.canvases import Canvas, canvases
+from assay.evaluation.defaults import default_methods
+from assay.evaluation.plan import Item, Plan
+from assay.evaluation.stored_plan import stored_plan
+from assay.evaluation.study import make_study, metric_items, notes
+from assay.studies.study import Entry, Study
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user named; empty: what fits the model."""
+
+    methods: tuple[str, ...]
+    metrics: tuple[str, ...]
+    canvases: tuple[Canvas, ...]
+    budget: float | None  # seconds
+    limit: int | None  # rows
+    keeps_rows: bool
+
+
+def planned(own: Entry, asked: Asked, store: Path, resources: Resources, keep: bool) -> tuple[Study, Plan]:
+    """The study of the user's rows, methods and metrics, or of those that fit the model and the time."""
+    environment = build("environments", own.spec)
+    setting, rows = environment.setting(0, {}), environment.rows
+    if setting.reference is None and not asked.metrics and not asked.canvases:
+        raise SpecError(
+            "one row without reference_x: what would replace a removed feature? Give reference_x, training rows, in "
+            "the data, or --canvas, a number for example."
+        )
+    chosen = canvases(setting.kind, asked.canvases or None, setting.question.baseline)
+    specs, left_out = asked.methods, list[str]()
+    if not specs:
+        found, left_out = default_methods(setting, environment.sample(range(min(rows, 1)), 0))
+        specs = tuple(found)
+    methods = tuple(Item(text, Spec.parse(text), named=bool(asked.methods)) for text in specs)
+    named_metrics = [(text, Spec.parse(text)) for text in asked.metrics] or None
+    metrics = tuple(metric_items(named_metrics, chosen, bool(asked.canvases)))
+    wanted = Plan(methods, metrics, min(asked.limit or rows, rows), dropped=tuple(left_out))
+    plan = stored_plan(wanted, own.spec, setting.kind, asked.budget, store, resources, keep)
+    # No row more than there is time for:
+    place = replace(own, samples=plan.rows, block=default_block_size(setting.kind), rows=plan.rows)
+    said = notes(setting, rows, "reference_x" in environment.names, plan)
+    return make_study(place, plan, said, asked.keeps_rows)[0], plan
