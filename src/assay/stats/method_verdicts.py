@@ -15,7 +15,7 @@ Tests are one-sided signed-rank tests over rows, with Holm's correction at ``ALP
   the best's values exceed the method's by more than ``NEGLIGIBLE`` of its lead over chance. Without this margin, enough
   rows would leave one method in front, however little the others are behind. Corrected over all ordered pairs of
   methods, families and canvases, since any method might have come out best: without this, methods that are equally good
-  are separated four times too often.
+  are separated three times too often.
 - **No better than chance in a cell**: the upper limit of the method's mean lead over some control is below
   ``NEGLIGIBLE`` times the best's lead over chance. If no method is above chance on average, the cell cannot show it.
 
