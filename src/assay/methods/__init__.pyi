@@ -20,6 +20,7 @@ from assay.methods.content_free import Constant as Constant
 from assay.methods.content_free import RandomMap as RandomMap
 from assay.methods.content_free import RandomShifted as RandomShifted
 from assay.methods.content_free import RandomSquared as RandomSquared
+from assay.methods.damaged import Damaged as Damaged
 from assay.methods.deep_shap import DeepShap as DeepShap
 from assay.methods.edge_map import EdgeMap as EdgeMap
 from assay.methods.exact_integrated_gradients import ExactIntegratedGradients as ExactIntegratedGradients

@@ -9,7 +9,7 @@ from torch import Generator, nn
 
 from assay.core.errors import SpecError
 from assay.train.networks import initialise
-from assay.train.resnet import resnet, resnet_wide_stem
+from assay.train.resnet import resnet, resnet_projected, resnet_wide_stem
 from assay.train.vgg import vgg
 from assay.train.vit import Vit, initialise_vit, vit
 
@@ -18,6 +18,7 @@ NAME = re.compile(r"([a-z]+)(\d*)(_\w+)?")
 BUILDERS: Mapping[tuple[str, str], Callable[[int, int, int, int], nn.Module]] = {
     ("resnet", ""): lambda depth, side, classes, width: resnet(depth, classes, width or 16),
     ("resnet", "_wide_stem"): lambda depth, side, classes, width: resnet_wide_stem(depth, classes, width or 16),
+    ("resnet", "_projected"): lambda depth, side, classes, width: resnet_projected(depth, classes, width or 64),
     ("vgg", ""): lambda depth, side, classes, width: vgg(depth, side, classes, width or 64),
     ("vgg", "_bn"): lambda depth, side, classes, width: vgg(depth, side, classes, width or 64, norm=True),
     ("vit", ""): lambda depth, side, classes, width: vit(side, PATCH, width or 128, depth or 6, HEADS, classes),

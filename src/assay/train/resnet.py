@@ -34,6 +34,14 @@ def resnet_wide_stem(depth: int, classes: int, width: int = 16) -> Flattened:
     return _network(_stem(WIDE, 3, 1), stages, 2, 4 * width, classes)
 
 
+def resnet_projected(depth: int, classes: int, width: int = 64) -> Flattened:
+    """A variant: convolutions as shortcuts. Of depth 8 and with 10 classes, it has 1,227,594 parameters: the network of
+    the retraining experiment (Li et al., 2024, appendix C).
+    """
+    stages = _stages([width, width, 2 * width, 4 * width], _blocks(depth), project, every=True)
+    return _network(_stem(width, 3, 1), stages, 1, 4 * width, classes)
+
+
 def resnet18(classes: int = 1000, width: int = 64) -> Flattened:
     """The network for images of 224 x 224 pixels: four stages of two blocks, with convolutions as shortcuts."""
     stages = _stages([width, width, 2 * width, 4 * width, 8 * width], 2, project, every=True)

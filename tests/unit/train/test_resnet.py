@@ -7,7 +7,7 @@ from torch.nn.functional import avg_pool2d, batch_norm, conv2d, linear, relu
 
 from assay.core.errors import SpecError
 from assay.train.networks import Flattened, initialise
-from assay.train.resnet import resnet, resnet18, resnet_wide_stem
+from assay.train.resnet import resnet, resnet18, resnet_projected, resnet_wide_stem
 
 
 def ready(network: Flattened) -> Flattened:
@@ -118,3 +118,7 @@ def test_every_activation_is_a_module_of_its_own_that_leaves_its_input_alone() -
 def test_a_depth_that_no_network_has_is_refused(depth: int) -> None:
     with pytest.raises(SpecError, match=f"not {depth}"):
         resnet(depth, 10)
+
+
+def test_the_network_of_the_retraining_experiment_has_the_published_size() -> None:
+    assert sum(parameter.numel() for parameter in resnet_projected(8, 10).parameters()) == 1_227_594
