@@ -77,10 +77,13 @@ class Score:
     curve_defined: npt.NDArray[np.bool_] | None = None  # where at least one sample defines the curve; None: everywhere
     at: Array | None = None  # what the curve is drawn over, if it depends on the samples; None: the evidence's axis
     _: KW_ONLY
+    seed_curves: Array | None = None  # (seeds, 2, points): each seed's axis and curve, NaN where undefined
     low: float | None = None  # end of the 95 % interval; None: no interval
     high: float | None = None
     per_seed: tuple[float | None, ...] = ()  # the value of each seed; None where it is undefined
-    basis: str = ""  # seeds, samples, draw (samples of one draw of the model), two (seeds), equal, or "": no interval
+    basis: str = (
+        ""  # seeds, samples, draw (samples of one draw of the model), two (seeds), equal, count, or "": no interval
+    )
     ceiling: float | None = None  # the best value possible for the method on these samples, where the metric knows it
     unit: str = ""  # what methods are compared on: seeds, samples; "": nothing
     environment: str = ""  # labels

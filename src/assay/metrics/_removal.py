@@ -18,7 +18,7 @@ from assay.core.setting import Setting
 from assay.core.trial import Scene
 from assay.kit.blur import blur
 
-MADE_HERE = ("colour", "rows", "blur", "noise", "impute")  # canvases that are no baselines
+MADE_HERE = ("colour", "row", "rows", "blur", "noise", "impute")  # canvases that are no baselines
 CANVASES = (*BASELINES, *MADE_HERE)
 ROWS = 16  # reference rows whose values canvas 'rows' shows
 SIDE = 224  # pixels along a side of the images that SIGMA and REACH are for; both scale with the shorter side
@@ -38,7 +38,7 @@ class Removal:
 
     A removed feature shows the canvas, which is the query's baseline: a constant, the environment's background, the
     mean of the reference rows, each channel's mean over all their pixels (``colour``), uniform noise (one picture for
-    all samples, or one for each), or the blurred input.
+    all samples, or one for each), a reference row that is drawn for each sample (``row``), or the blurred input.
 
     Or it is imputed by noisy linear imputation (Rong et al., 2022): a removed pixel is the weighted mean of its eight
     neighbours, plus noise that depends on the sample but not on the set of removed pixels. If no pixel is left to
@@ -91,6 +91,10 @@ class Removal:
         if canvas == "colour":
             pixels = need_reference(need_images(scene.setting, "colour"), "colour")
             return cls(replace(query, baseline=pixels.mean(dim=(0, 2, 3))[:, None, None].expand_as(query.x)))
+        if canvas == "row":
+            reference = need_reference(scene.setting, "row")
+            chosen = (scene.draws("canvas").uniform() * len(reference)).long().to(reference.device)
+            return cls(replace(query, baseline=reference[chosen]))
         if canvas == "rows":
             rows = few_rows(need_reference(scene.setting, "rows"))
             return cls(replace(query, baseline=rows.mean(dim=0).expand_as(query.x)), rows=rows)

@@ -35,7 +35,7 @@ class Completeness:
     """
 
     transform: Literal["abs", "clamp", "positive"] = "abs"  # sizes stretched to 0..1 (code), values cut to 0..1 or at 0
-    canvas: str | float = "impute"  # for features: impute, zero, true, mean, colour, uniform, blur, noise or a number
+    canvas: str | float = "impute"  # impute, zero, true, mean, row, colour, uniform, blur, noise or a number
     jitter: float = 0.01  # deviation of the noise on imputed pixels
     indicator: Literal["accuracy", "probability", "sample"] = "accuracy"  # of the set, or each sample's own score
     readout: Literal["logit", "probability", "margin", "value"] = "probability"  # of "sample": which score

@@ -36,7 +36,8 @@ class Soundness:
     attribution of the features it added is false in every sample. Soundness after a step is the mean over samples of
     (attribution so far - false attribution so far) / attribution so far. Soundness at level v is that of the first step
     with accuracy v or more. The value is the mean over the levels reached, or None if none is reached: compare methods
-    at levels that all of them reach. Accuracy before the first step is taken to be 0, so with the usual settings this
+    at levels that all of them reach, and only for equally many samples: ``threshold`` is one sample up to 1 /
+    ``threshold``, and more beyond. Accuracy before the first step is taken to be 0, so with the usual settings this
     step is never false: if it reaches many levels at once (few classes, easy inputs), these levels say nothing about
     the map. Undefined for a sample without attribution, and where the model has no finite answer (ours).
 
@@ -51,7 +52,7 @@ class Soundness:
     "adaptive" computes all fine steps and selects from them afterwards.
     """
 
-    canvas: str | float = "impute"  # for features: impute, zero, true, mean, colour, uniform, blur, noise or a number
+    canvas: str | float = "impute"  # impute, zero, true, mean, row, colour, uniform, blur, noise or a number
     jitter: float = 0.01  # deviation of the noise on imputed pixels
     transform: Literal["abs", "clamp", "positive"] = "abs"  # sizes stretched to 0..1 (code), values cut to 0..1 or at 0
     expansion: Literal["area", "mass", "adaptive", "felzenszwalb", "grid"] = "area"  # what a step adds
@@ -73,6 +74,8 @@ class Soundness:
     ideal: ClassVar[float] = 1.0
     invariant: ClassVar[tuple[str, ...]] = ("scale",)
     varies: ClassVar[Varies] = (("transform", "clamp", "scale"),)
+    depends_on_count: ClassVar[bool] = True  # a step of 0.01 is one sample of 100, two of 200
+    after_evidence: ClassVar[tuple[str, ...]] = ("threshold", "strict", "start", "lag", "levels")  # read by ``reduce``
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("model", "label")
     cost: ClassVar[str] = "steps model rows a sample, each imputed"

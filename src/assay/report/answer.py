@@ -28,6 +28,7 @@ CONTENT_FREE = {"random_map", "random_shifted", "random_squared", "constant"}  #
 OUTCOMES = ("passes", "behind", "depends", "undecided", "no better than chance", "not tested")
 CANVASES = {
     "rows": "takes its values in 16 reference rows, whose answers are averaged (rows)",
+    "row": "takes its value in a reference row drawn for the sample (row)",
     "mean": "takes the mean of the reference (mean)",
     "blur": "is blurred (blur)",
     "colour": "takes the mean colour of the reference (colour)",

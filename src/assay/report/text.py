@@ -103,6 +103,9 @@ def interval_notes(metric_scores: Iterable[tuple[str, Uncertain]]) -> Iterator[s
         yield f"95 % intervals{of_metrics} over {_OVER[basis].format(seeds=counted(seeds, 'seed'))}"
     if "two" in metrics_by_basis:
         yield "two seeds draw two models: both values, no interval"
+    if "count" in metrics_by_basis:
+        counting = listed(sorted(metrics_by_basis["count"]))
+        yield f"no interval of {counting}, which depends on the number of samples: give 3 seeds or more"
     if "equal" in metrics_by_basis:
         extent = {0: "on all samples", 1: "on all samples", 2: "in both seeds"}.get(seeds, f"in all {seeds} seeds")
         yield f"no interval: equal {extent}"

@@ -16,10 +16,11 @@ import scipy  # its parts are imported where they are used: scipy.stats takes a 
 from assay.core.evidence import Array, Evidence, Reduce, Score, mean_score
 from assay.stats.ranks import ROUNDING
 
-RULE = 3  # part of a score's key: raise it whenever intervals or units change
+RULE = 4  # part of a score's key: raise it whenever intervals or units change
 CONFIDENCE = 0.95  # of an interval
 RESAMPLES = 1000  # for metrics without a value per sample
 FEWEST_SEEDS = 3  # for an interval over seeds
+SHARED = 0.05  # of all samples: seeds that have so few in common are units
 
 Numbers = npt.NDArray[np.float64]
 Limits = tuple[float, float]
@@ -39,9 +40,9 @@ class _Seeds:
         """The number of distinct samples, and per seed the sample number of each row of evidence."""
         return sample_numbers(self.evidence, self.identities)
 
-    def share_samples(self) -> bool:
-        """Whether several seeds have the same sample."""
-        return self.sample_numbers()[0] < sum(len(evidence) for evidence in self.evidence)
+    def are_units(self) -> bool:
+        """Whether the seeds have samples of their own."""
+        return are_separate(self.sample_numbers()[0], self.evidence)
 
 
 def interval(
@@ -53,11 +54,13 @@ def interval(
     resamples: int = RESAMPLES,
     seed: int = 0,
     yes_or_no: bool = False,
+    resampled: bool = True,
 ) -> Score | None:
     """The mean over seeds of the reduced value, with its interval; None if no seed defines it.
 
     ``bounds`` is the range that the metric promises. ``identities`` names the samples of each seed, so that equal
     samples are recognised; None: no two are the same. ``yes_or_no``: seeds score 1 or 0, and the value is a share.
+    ``resampled``: False for a value that depends on how many different samples there are, as no resample has it.
     """
     scores = [reduce(evidence) for evidence in per_seed]
     values_per_seed = tuple(None if score.value is None else float(score.value) for score in scores)
@@ -75,10 +78,12 @@ def interval(
         limits, basis = _over_seeds(seeds, yes_or_no)
     elif means:
         limits, basis = _over_samples(seeds)
-    elif len(defined_seeds) >= FEWEST_SEEDS and not seeds.share_samples():
+    elif len(defined_seeds) >= FEWEST_SEEDS and seeds.are_units():
         limits, basis = _over_seeds(seeds)
-    else:
+    elif resampled:
         limits, basis = _over_resamples(seeds, reduce, resamples, seed)
+    else:
+        limits, basis = None, "count"
     basis = "draw" if draws_model and basis == "samples" else basis
     low, high = limits or (None, None)
     count, defined = sum(score.count for score in scores), sum(score.defined for score in scores)
@@ -174,6 +179,12 @@ def _share_limits(share: float, trials: float) -> Limits:
     return low, float(scipy.special.betaincinv(hits + 1, misses, 1 - tail)) if misses > 0 else 1.0
 
 
+def are_separate(count: int, per_seed: Sequence[Evidence]) -> bool:
+    """Whether seeds that have ``count`` different samples together hardly share any."""
+    total = sum(map(len, per_seed))
+    return total - count <= SHARED * total
+
+
 def sample_numbers(
     per_seed: Sequence[Evidence], identities: Sequence[Sequence[Hashable]] | None
 ) -> tuple[int, list[npt.NDArray[np.int64]]]:
@@ -217,6 +228,15 @@ def mean_curve(scores: Sequence[Score]) -> tuple[npt.NDArray[np.float64], npt.ND
     defined = np.array([_curve_defined(score) for score in with_curve])
     mean = curves.sum(axis=0, where=defined) / np.maximum(defined.sum(axis=0), 1)
     return mean, np.asarray(defined.any(axis=0))
+
+
+def seed_curves(scores: Sequence[Score], axis: Array) -> npt.NDArray[np.float64]:
+    """(S, 2, K): of every seed what its curve is drawn over, and the curve; NaN where it is undefined."""
+    curves = np.full((len(scores), 2, len(axis)), np.nan)
+    for both, score in zip(curves, scores, strict=True):
+        if score.curve is not None:
+            both[:] = np.where(_curve_defined(score), [axis if score.at is None else score.at, score.curve], np.nan)
+    return curves
 
 
 def mean_axis(scores: Sequence[Score], axis: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.core.evidence import Evidence, Reduce
-from assay.stats.intervals import are_means, sample_numbers
+from assay.stats.intervals import are_means, are_separate, sample_numbers
 from assay.stats.ranks import rounding_of
 
 
@@ -40,14 +40,14 @@ def score_units(
     """The units of a score, from each seed's evidence and its value; other arguments as for ``interval``.
 
     A sample of several seeds is one unit: its mean over the seeds that define it. A score of the whole set has no value
-    per sample: its units are the seeds, or none if seeds share samples.
+    per sample: its units are the seeds, or none if seeds share many samples.
     """
     if draws_model:
         return Units("seeds")
     count, numbers = sample_numbers(per_seed, identities)
     valued = [(evidence, value) for evidence, value in zip(per_seed, values, strict=True) if value is not None]
     if not are_means([evidence for evidence, _ in valued], reduce, np.array([value for _, value in valued])):
-        return Units("seeds" if count == sum(map(len, per_seed)) else "")
+        return Units("seeds" if are_separate(count, per_seed) else "")
     times, total = np.zeros(count), np.zeros(count)
     for evidence, row_samples in zip(per_seed, numbers, strict=True):
         np.add.at(times, row_samples[evidence.defined], 1)

@@ -182,7 +182,8 @@ FACTS = {  # by kind: what every component states, and what some state besides
     "methods": (set(), {"paper", "remedy", "positive_only", "revision", "control", "given", "after_fit"}),
     "metrics": (
         {"higher_is_better", "range", "ideal", "needs", "invariant", "exact_on_linear", "cost", "paper"},
-        {"after_prepare", "axes", "varies", "aliases", "about", "controls", "best_on_linear", "yes_or_no"},
+        {"after_evidence", "after_prepare", "axes", "varies", "aliases", "about", "controls", "best_on_linear"}
+        | {"depends_on_count", "yes_or_no"},
     ),
 }
 

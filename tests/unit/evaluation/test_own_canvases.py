@@ -51,8 +51,8 @@ def test_a_canvas_under_two_names_is_used_once():
 def test_no_canvas_and_an_unknown_one_are_refused_in_words():
     with pytest.raises(SpecError, match="name at least one"):
         canvases("table", [], "mean")
-    with pytest.raises(SpecError, match=r"no canvas 'rowz'\. Did you mean 'rows'\? Known: zero, .* or a number"):
-        canvases("table", ["mean", "rowz"], "mean")
+    with pytest.raises(SpecError, match=r"no canvas 'rowss'\. Did you mean 'rows'\? Known: zero, .* or a number"):
+        canvases("table", ["mean", "rowss"], "mean")
 
 
 def test_every_canvas_has_a_name_of_its_own_and_a_function_none_that_a_canvas_has():

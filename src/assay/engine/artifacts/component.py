@@ -54,6 +54,11 @@ class Component:
         return self._with_defaults("after_prepare")
 
     @cached_property
+    def judging(self) -> Component:
+        """The metric whose evidence this one reduces. Metrics with the same one share their evidence."""
+        return self._with_defaults("after_evidence")
+
+    @cached_property
     def fitting(self) -> Component:
         """The method whose fit this one uses. Methods with the same one share a fit."""
         return self._with_defaults("after_fit")

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class EvidenceArtifact:
-    """One row per sample; the rows of several blocks are concatenated."""
+    """One row per sample; the rows of several blocks are concatenated. Metrics that differ only in parameters that
+    ``reduce`` alone reads (``after_evidence``) share it."""
 
     trial: TrialArtifact
     metric: Component
@@ -67,7 +68,7 @@ class EvidenceArtifact:
 
 def make_evidence(trial: TrialArtifact, metric: Component) -> EvidenceArtifact:
     """The evidence of a metric, with its probe and preparation if it has them. All methods share a probe."""
-    probe = prepared = None
+    metric, probe, prepared = metric.judging, None, None
     if "probe" in metric.steps:
         shared_probes, target = trial.place.probes, trial.question.target
         probe = shared_probes.setdefault(

@@ -20,7 +20,7 @@ from assay.engine.artifacts.component import Component
 from assay.engine.artifacts.evidence import EvidenceArtifact, make_evidence
 from assay.engine.artifacts.outcome import Blocked
 from assay.engine.artifacts.trial import TrialArtifact
-from assay.stats.intervals import RESAMPLES, RULE, interval, mean_axis, mean_curve
+from assay.stats.intervals import RESAMPLES, RULE, interval, mean_axis, mean_curve, seed_curves
 from assay.stats.units import score_units
 
 if TYPE_CHECKING:
@@ -68,7 +68,13 @@ class ScoreArtifact:
             sample_identities = [identities(environment, range(self.samples), seed) for seed in seeds]
         yes_or_no = bool(fact(metric, "yes_or_no", False))
         estimate = interval(
-            per_seed, reduce, new_model_per_seed, promised_range(metric), sample_identities, yes_or_no=yes_or_no
+            per_seed,
+            reduce,
+            new_model_per_seed,
+            promised_range(metric),
+            sample_identities,
+            yes_or_no=yes_or_no,
+            resampled=not fact(metric, "depends_on_count", False),
         )
         score = with_curve(estimate or _undefined(per_seed), per_seed, reduce)
         if estimate is None:
@@ -91,17 +97,20 @@ def seed_evidence(desk: Desk, blocks: Sequence[EvidenceArtifact]) -> Evidence:
 
 
 def with_curve(score: Score, per_seed: Sequence[Evidence], reduce: Reduce) -> Score:
-    """The score with the mean of its seeds' curves, if the metric has curves."""
+    """The score with the mean of its seeds' curves and with these curves, if the metric has any."""
     scores = [reduce(evidence) for evidence in per_seed]
     curve_and_mask = mean_curve(scores)
     if curve_and_mask is None:
         return score
     curve, defined = curve_and_mask
-    return replace(score, curve=curve, curve_defined=defined, at=mean_axis(scores, per_seed[0].axis["curve"]))
+    axis = per_seed[0].axis["curve"]
+    curves = seed_curves(scores, axis)
+    return replace(score, curve=curve, curve_defined=defined, at=mean_axis(scores, axis), seed_curves=curves)
 
 
 def _curve_arrays(score: Score) -> dict[str, Array]:
-    arrays = {"curve": score.curve, "curve_defined": score.curve_defined, "axis": score.at}
+    names = {"curve": "curve", "curve_defined": "curve_defined", "at": "axis", "seed_curves": "seed_curves"}
+    arrays = {name: getattr(score, field) for field, name in names.items()}
     return {name: array for name, array in arrays.items() if array is not None}
 
 

@@ -2,11 +2,16 @@
 
 import pytest
 
+from assay.catalogue.build import build
+from assay.catalogue.registry import card, catalogue, resolve
 from assay.core.question import Question
+from assay.core.spec import Spec
+from assay.core.trial import Trial
 from assay.engine.artifacts.artifact import Block
 from assay.engine.artifacts.desk import Desk
 from assay.engine.artifacts.evidence import make_evidence
 from assay.engine.artifacts.trial import make_trials
+from oracles.metrics.scenes import image_scene, numbers
 from yard_study import component, finish, here, kinds, realised, todo
 
 
@@ -31,6 +36,27 @@ def test_evidence_needs_what_its_metric_uses():
     assert needs("yard:Total", "yard:Fits", "yard:Orchard") == ["trial", "model", "fit"]  # it may ask again
     assert needs("yard:Probes") == ["trial", "probe"]
     assert needs("yard:Prepares") == ["trial", "prepared"]
+
+
+def test_metrics_that_differ_only_in_what_reduce_reads_share_their_evidence():
+    plain, strict, fewer = (judged(use) for use in ("soundness", "soundness(start=-1, lag=True)", "soundness(steps=9)"))
+    assert plain.key == strict.key != fewer.key
+
+
+OTHERS = {  # of metrics that share evidence: other values of the parameters that only ``reduce`` reads
+    "soundness": {"threshold": 0.4, "strict": False, "start": -1.0, "lag": True, "levels": (0.3,)}
+}
+
+
+@pytest.mark.parametrize("name", [name for name, card in catalogue("metrics").items() if card.fact("after_evidence")])
+def test_evidence_does_not_depend_on_the_parameters_that_its_metric_names(name):
+    others = OTHERS[name]
+    assert set(card("metrics", name).fact("after_evidence")) == set(others)
+    trial = Trial(image_scene(4), numbers(1, 4, 6, 6))
+    found = [build("metrics", resolve("metrics", spec))(trial) for spec in (Spec(name), Spec.of(name, **others))]
+    assert {key: rows.tolist() for key, rows in found[0].rows.items()} == {
+        key: rows.tolist() for key, rows in found[1].rows.items()
+    }
 
 
 @pytest.mark.parametrize(
