@@ -12,7 +12,7 @@ from assay.core.evidence import Score
 from assay.report.board import Board, Result
 from assay.report.controls import unbeaten_controls
 from assay.report.missing import grouped_by_reason
-from assay.report.result_tables import agreement_table, board_table, sweep_table
+from assay.report.result_tables import board_table, compared, sweep_table
 from assay.report.sweep import run_sweep
 from assay.report.terminal import print_table
 from assay.stats.comparison import Comparison
@@ -57,8 +57,8 @@ def print_result(result: Result, console: Console | None = None) -> None:
         if any(verdict.by_value for verdict in verdicts):
             console.print("  [dim]Where no interval over three draws or more is given, the value alone decides.[/dim]")
         console.print()
-    for agreement in result.agreements:
-        print_table(agreement_table(agreement), console)
+    for table in compared(result):
+        print_table(table, console)
         console.print()
     if result.mixed:
         console.print(f"[yellow]{escape(result.mixed)}[/yellow]", highlight=False)
@@ -109,6 +109,7 @@ def to_json(result: Result) -> dict[str, Any]:
         "answers": {environment: answer.to_json() for environment, answer in result.answers.items()},
         "sweep": _sweep_json(result) if result.has_sweep else None,
         "faithfulness": {metric: _verdicts_json(result, metric) for metric, _ in result.verdicts},
+        "common_levels": [common.to_json() for common in result.common_levels],
         "agreement": [row.to_json() for table in result.agreements for row in table.rows],
         "failed": len(result.failed()),
         "skipped": len(result.skipped()),

@@ -17,6 +17,7 @@ from assay.methods.combinators import Pooled as Pooled
 from assay.methods.combinators import Positive as Positive
 from assay.methods.content_free import CentredGaussian as CentredGaussian
 from assay.methods.content_free import Constant as Constant
+from assay.methods.content_free import FixedMap as FixedMap
 from assay.methods.content_free import RandomMap as RandomMap
 from assay.methods.content_free import RandomShifted as RandomShifted
 from assay.methods.content_free import RandomSquared as RandomSquared

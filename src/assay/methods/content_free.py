@@ -1,9 +1,9 @@
-"""Controls that see neither the model nor the values of the input: constant, random and centred maps."""
+"""Controls that see neither the model nor the values of the input: constant, given, random and centred maps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, prod
 from typing import ClassVar, Literal
 
 import torch
@@ -21,6 +21,28 @@ class Constant:
 
     def __call__(self, query: Query) -> Tensor:
         return query.x.new_ones(len(query.x), *query.setting.features.shape)
+
+
+@dataclass(frozen=True)
+class FixedMap:
+    """The same numbers for every sample: feature i gets value i, and the values begin anew after the last one.
+
+    Two fixed maps of one order and other sizes show whether a metric reads sizes.
+    """
+
+    values: tuple[float, ...] = (1.0, 2.0, 3.0)  # in the order of the features
+
+    paper: ClassVar[str] = "A Dual-Perspective Approach (Li et al., 2024), section 3.3"
+    control: ClassVar[bool] = True  # knows nothing about the model
+
+    def __post_init__(self) -> None:
+        if not self.values or not all(map(isfinite, self.values)):
+            raise SpecError(f"fixed_map: values={self.values} must be one finite number or more.")
+
+    def __call__(self, query: Query) -> Tensor:
+        shape = query.setting.features.shape
+        index = torch.arange(prod(shape), device=query.x.device) % len(self.values)
+        return query.x.new_tensor(self.values)[index].view(shape).repeat(len(query.x), *[1] * len(shape))
 
 
 def uniform_map(query: Query) -> Tensor:

@@ -75,6 +75,7 @@ class Soundness:
     invariant: ClassVar[tuple[str, ...]] = ("scale",)
     varies: ClassVar[Varies] = (("transform", "clamp", "scale"),)
     depends_on_count: ClassVar[bool] = True  # a step of 0.01 is one sample of 100, two of 200
+    compared_at_levels: ClassVar[bool] = True  # ``levels``: maps may reach different ones
     after_evidence: ClassVar[tuple[str, ...]] = ("threshold", "strict", "start", "lag", "levels")  # read by ``reduce``
     exact_on_linear: ClassVar[bool] = False
     needs: ClassVar[tuple[str, ...]] = ("model", "label")

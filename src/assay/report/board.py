@@ -13,6 +13,7 @@ from assay.engine.store.protocol import RunStore
 from assay.report.agreements import AgreementTable, agreement_tables
 from assay.report.answer import FAMILIES, UNFAMILIAR, Answer, board_answer
 from assay.report.ceilings import ceiling_notes
+from assay.report.common_levels import CommonLevels, levels_in_common
 from assay.report.comparisons import comparison_notes, comparisons, letters
 from assay.report.components import by_label
 from assay.report.conditions import mixed_conditions
@@ -85,6 +86,7 @@ class Result:
     verdicts: Mapping[tuple[str, float], tuple[Verdict, ...]]  # by metric label and gamma
     records: Mapping[str, Record]  # by key: samples, fits, trials, evidence, scores
     agreements: tuple[AgreementTable, ...] = ()
+    common_levels: tuple[CommonLevels, ...] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)  # by label: environments that are a user's own model
 
     @cached_property
@@ -140,7 +142,8 @@ def result(store: RunStore, run: Record | None = None) -> Result:
         for board in boards
         if board.environment in own and (answer := board_answer(run, store, board, records, study.notes))
     }
-    return Result(run, tuple(boards), verdicts(study, boards), records, agreements, answers)
+    common = levels_in_common(run, store, boards, records)
+    return Result(run, tuple(boards), verdicts(study, boards), records, agreements, common, answers)
 
 
 def _trial_data(run: Record, records: Mapping[str, Record]) -> dict[Pair, list[Mapping[str, Any]]]:

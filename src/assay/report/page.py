@@ -53,6 +53,7 @@ def _context(loaded: LoadedRun, output: Path) -> dict[str, Any]:
         "agreements": agreement_sections(loaded),
         "violins": violin_panels(loaded),
         "curves": curve_panels(loaded),
+        "common_levels": loaded.result.common_levels,
         "panels": gallery_panels(loaded, output),
         "groups": groups(loaded),
         "failed_count": len(loaded.result.failed()),

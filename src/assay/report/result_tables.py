@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from assay.report.agreements import AgreementTable
 from assay.report.board import Board, Line, Result, arrow
+from assay.report.common_levels import CommonLevels
 from assay.report.components import by_label
 from assay.report.remarks import MethodRemarks
 from assay.report.sweep import RunSweep, SweepLine, SweepTable, run_sweep
@@ -24,7 +25,7 @@ NOTE = (
 
 def markdown(result: Result) -> str:
     """Failure curves, one table per environment, agreement. The best value of a column is bold."""
-    tables = [*_sweep_tables(result), *_boards(result), *map(agreement_table, result.agreements)]
+    tables = [*_sweep_tables(result), *_boards(result), *compared(result)]
     parts = [f"# {escape_markdown(_title(result))}", f"Run {result.run.data['run']}. {NOTE}"]
     parts += [part for table in tables for part in table_markdown(table)]
     parts += [escape_markdown(result.mixed)] if result.mixed else []
@@ -35,7 +36,7 @@ def tex(result: Result) -> str:
     """The same tables, each a ``table`` for the package booktabs."""
     mixed = [result.mixed] if result.mixed else []
     boards = (replace(table, notes=(NOTE, *table.notes, *mixed)) for table in _boards(result))
-    tables = [*_sweep_tables(result), *boards, *map(agreement_table, result.agreements)]
+    tables = [*_sweep_tables(result), *boards, *compared(result)]
     head = [r"% \usepackage[T1]{fontenc} \usepackage{booktabs}", f"% {one_line(_title(result))}"]
     return "\n".join([*head, *map(table_tex, tables)]) + "\n"
 
@@ -73,6 +74,18 @@ def _score_cell(board: Board, line: Line, metric: str) -> Cell:
 
 def gap_cell(remarks: MethodRemarks) -> Cell:
     return Cell("" if remarks.gap is None else percent(remarks.gap), "large" if remarks.mark else "")
+
+
+def compared(result: Result) -> Iterator[Table]:
+    """Methods at common levels, metrics with truth."""
+    yield from (levels_table(common) for common in result.common_levels if common.is_news)
+    yield from map(agreement_table, result.agreements)
+
+
+def levels_table(common: CommonLevels) -> Table:
+    """Methods down, best first."""
+    rows: tuple[Row, ...] = tuple((name, Cell(score)) for name, score in common.scores.items())
+    return Table(("method", common.metric), rows, common.title, tuple(common.notes()))
 
 
 def agreement_table(agreement: AgreementTable) -> Table:

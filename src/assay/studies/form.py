@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from assay.core.errors import SpecError, suggest
 from assay.core.floors import Rule
 from assay.core.records import printable
 from assay.core.spec import Value
-from assay.studies.limits import LARGEST_BLOCK, LARGEST_GALLERY, LONGEST_TEXT, MOST_ITEMS
+from assay.studies.limits import LARGEST_BLOCK, LARGEST_GALLERY, LONGEST_TEXT, MOST_ITEMS, MOST_SEEDS
 from assay.studies.study import AGREEMENT, BLOCK, SAMPLES
 
 
@@ -31,6 +31,12 @@ def _different(numbers: tuple[int, ...]) -> tuple[int, ...]:
     if len(set(numbers)) < len(numbers):
         raise ValueError
     return numbers
+
+
+def _counted(seeds: Any) -> Any:
+    """A number of seeds as the seeds themselves, from 0 on."""
+    whole = isinstance(seeds, int) and not isinstance(seeds, bool)
+    return tuple(range(seeds)) if whole and 0 < seeds <= MOST_SEEDS else seeds
 
 
 def _value(value: Any) -> Value:
@@ -48,7 +54,9 @@ Switch = Annotated[bool, Field(description="true or false")]
 Number = Annotated[float, Field(allow_inf_nan=False, description="a number")]
 Samples = Annotated[int, Field(ge=1, description="a whole number of at least 1")]
 Block = Annotated[int, Field(ge=1, le=LARGEST_BLOCK, description=f"a whole number of 1 to {LARGEST_BLOCK}")]
-Seeds = Annotated[tuple[int, ...], AfterValidator(_different), Field(strict=False, min_length=1)]
+Seeds = Annotated[
+    tuple[int, ...], BeforeValidator(_counted), AfterValidator(_different), Field(strict=False, min_length=1)
+]
 Count = Annotated[int, Field(ge=0, le=LARGEST_GALLERY)]
 Index = Annotated[int, Field(ge=0)]
 Indices = Annotated[
@@ -122,7 +130,9 @@ class StudyTable(Table):
     """A study at one scale."""
 
     title: Text = ""
-    seeds: Seeds = Field((0,), description="a list of different whole numbers")
+    seeds: Seeds = Field(
+        (0,), description=f"a list of different whole numbers, or how many of them (1 to {MOST_SEEDS})"
+    )
     data_seed: int | None = Field(None, description="a whole number")
     samples: Samples = SAMPLES
     block: Block = BLOCK

@@ -9,6 +9,7 @@ from typing import Any
 LONGEST_FILE = 2**20  # bytes
 LONGEST_TEXT = 1_000  # characters of a label or a title
 DEEPEST = 10  # tables and lists within each other
+MOST_SEEDS = 10_000  # that a number stands for
 MOST_ITEMS = 1_000  # components of a kind
 LARGEST_BLOCK = 100_000  # samples
 LARGEST_GALLERY = 1_000  # samples

@@ -11,7 +11,7 @@ from scipy.stats import kstest
 from assay.core.errors import SpecError
 from assay.core.features import Columns
 from assay.core.rng import Stream
-from assay.methods.content_free import RandomMap, RandomShifted, RandomSquared
+from assay.methods.content_free import FixedMap, RandomMap, RandomShifted, RandomSquared
 from scenes import ask, cnn, data, mlp, rows
 
 # The chance that a number is at most v.
@@ -53,3 +53,11 @@ def test_the_corrected_map_is_the_square_and_the_study_never_squared():
 def test_an_offset_that_is_no_number_is_refused():
     with pytest.raises(SpecError, match="is not finite"):
         RandomShifted(float("inf"))
+
+
+def test_a_fixed_map_repeats_its_values_in_reading_order_for_every_sample():
+    found = FixedMap((1.0, 1.1, 100.0))(ask(cnn(), data(2, 2, 8, 8)))
+    expected = [[(1.0, 1.1, 100.0)[(8 * row + column) % 3] for column in range(8)] for row in range(8)]
+    torch.testing.assert_close(found, torch.tensor([expected, expected]))
+    with pytest.raises(SpecError, match="finite number or more"):
+        FixedMap(())

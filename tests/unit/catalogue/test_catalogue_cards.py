@@ -183,7 +183,7 @@ FACTS = {  # by kind: what every component states, and what some state besides
     "metrics": (
         {"higher_is_better", "range", "ideal", "needs", "invariant", "exact_on_linear", "cost", "paper"},
         {"after_evidence", "after_prepare", "axes", "varies", "aliases", "about", "controls", "best_on_linear"}
-        | {"depends_on_count", "yes_or_no"},
+        | {"compared_at_levels", "depends_on_count", "yes_or_no"},
     ),
 }
 

@@ -142,7 +142,7 @@ def test_every_mistake_is_told_at_once():
     told = "\n".join(found)
     for part in (
         "unknown key 'sampels'. Did you mean 'samples'?",
-        "seeds must be a list of different whole numbers, not [1, 1]",
+        "seeds must be a list of different whole numbers, or how many of them (1 to 10000), not [1, 1]",
         "samples must be a whole number of at least 1, not 0",
         "block must be a whole number of 1 to 100000, not '8'",
         "gallery must be a whole number of 0 to 1000, or a list of different indices of samples, not -1",
@@ -180,14 +180,20 @@ def test_a_list_that_is_none_or_empty_is_told(kind, items):
         read(table, "s")
 
 
-@pytest.mark.parametrize("seeds", ["all", 3, [0.0], [True], ["0"], [], [0, 0], {}, [[0]]])
+@pytest.mark.parametrize("seeds", ["all", 0, -1, 10001, 1.0, [0.0], [True], ["0"], [], [0, 0], {}, [[0]]])
 def test_seeds_are_different_whole_numbers(seeds):
-    assert problems(seeds=seeds) == [f"seeds must be a list of different whole numbers, not {seeds!r}"]
+    assert problems(seeds=seeds) == [
+        f"seeds must be a list of different whole numbers, or how many of them (1 to 10000), not {seeds!r}"
+    ]
 
 
 def test_no_value_is_no_seed_and_a_long_list_is_counted():
-    assert problems(seeds=None) == ["seeds must be a list of different whole numbers, and is missing"]
-    assert problems(seeds=["0"] * 1001) == ["seeds must be a list of different whole numbers, not 1001 items"]
+    assert problems(seeds=None) == [
+        "seeds must be a list of different whole numbers, or how many of them (1 to 10000), and is missing"
+    ]
+    assert problems(seeds=["0"] * 1001) == [
+        "seeds must be a list of different whole numbers, or how many of them (1 to 10000), not 1001 items"
+    ]
 
 
 @pytest.mark.parametrize("key", ["samples", "block", "gallery"])
@@ -409,3 +415,7 @@ def test_no_two_shipped_studies_and_no_user_s_study_share_a_name(tmp_path):
     names = [find(name).name for name in shipped_studies()]
     assert len({*names, find(str(copy)).name}) == len(names) + 1
     assert find(str(copy)).name == "small"
+
+
+def test_a_number_of_seeds_stands_for_the_seeds_from_0_on():
+    assert read({**BASE, "seeds": 3}, "s").seeds == (0, 1, 2)

@@ -46,7 +46,10 @@ def test_a_study_without_a_full_scale_says_so():
 @pytest.mark.parametrize(
     ("full", "told"),
     [
-        ({"seeds": [0, 0]}, "full: seeds must be a list of different whole numbers, not [0, 0]"),
+        (
+            {"seeds": [0, 0]},
+            "full: seeds must be a list of different whole numbers, or how many of them (1 to 10000), not [0, 0]",
+        ),
         ({"seed": [0]}, "full: unknown key 'seed'. Did you mean 'seeds'?"),
         ({"full": {"seeds": [1]}}, "full: unknown key 'full'."),
         ({"methods": ["gradeint"]}, "full: methods item 1: unknown method 'gradeint'. Did you mean 'gradient'?"),
