@@ -20,6 +20,7 @@ from assay.engine.artifacts.component import Component
 from assay.engine.artifacts.evidence import EvidenceArtifact, make_evidence
 from assay.engine.artifacts.outcome import Blocked
 from assay.engine.artifacts.trial import TrialArtifact
+from assay.stats.damage import seed_curves
 from assay.stats.intervals import RESAMPLES, RULE, interval, mean_axis, mean_curve
 from assay.stats.units import score_units
 
@@ -71,11 +72,13 @@ class ScoreArtifact:
             per_seed, reduce, new_model_per_seed, promised_range(metric), sample_identities, yes_or_no=yes_or_no
         )
         score = with_curve(estimate or _undefined(per_seed), per_seed, reduce)
+        alone = [with_curve(Score(None), [evidence], reduce) for evidence in per_seed]
+        curves = {**_curve_arrays(score), **seed_curves(alone)}
         if estimate is None:
-            return Computed(_curve_arrays(score) if score.defined else {}, score.data)
+            return Computed(curves if score.defined else {}, score.data)
         units = score_units(per_seed, estimate.per_seed, reduce, new_model_per_seed, sample_identities)
         score = replace(score, ceiling=_ceiling(per_seed), unit=units.unit)
-        return Computed({**_curve_arrays(score), **units.arrays}, score.data)
+        return Computed({**curves, **units.arrays}, score.data)
 
 
 def make_score(metric: Component, trials: Sequence[Sequence[TrialArtifact]], samples: int) -> ScoreArtifact:
