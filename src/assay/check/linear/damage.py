@@ -33,10 +33,10 @@ class DamageFinding:
     def __str__(self) -> str:
         """The answer in words."""
         if self.answer == BLIND:
-            return f"does not notice that a map is damaged ({', '.join(self.unnoticed)} Remove and Introduce)"
-        schemes = f"notices {', '.join(self.noticed)} damage of a map"
+            return f"does not notice that a map is damaged: {', '.join(self.unnoticed)} Remove and Introduce"
+        schemes = f"notices that a map is damaged: {', '.join(self.noticed)} Remove and Introduce"
         schemes += f", not {', '.join(self.unnoticed)}" if self.unnoticed else ""
-        return f"{schemes}{', only where it changes the order of features' if self.answer == ORDER else ''}"
+        return f"{schemes}{'; only where they change the order of features' if self.answer == ORDER else ''}"
 
 
 @dataclass(frozen=True, eq=False)
