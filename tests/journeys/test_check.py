@@ -123,3 +123,43 @@ def test_an_unknown_name_is_a_usage_error():
     done = process("gradeint")
     assert done.returncode == 2
     assert "Did you mean 'gradient'?" in done.stderr
+
+
+BLIND = """
+import torch
+
+
+def sizes(model, x, y, a):
+    return a.flatten(1).abs().amax(dim=1)
+
+
+def order(model, x, y, a):
+    rank = a.flatten(1).argsort(dim=1, stable=True).argsort(dim=1).double()
+    return (rank * torch.arange(rank.shape[1])).sum(dim=1)
+
+
+def constant(model, x, y, a):
+    return torch.ones(len(x))
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "note"),
+    [
+        ("damage_of_theirs:order", "partial Remove and Introduce; only where they change the order of features"),
+        ("damage_of_theirs:constant", "does not notice that a map is damaged: constant, random, partial"),
+        ("deletion", "only where they change the order of features"),
+    ],
+)
+def test_whether_a_metric_notices_damaged_maps_is_a_note_and_no_fault(check, tmp_path, monkeypatch, target, note):
+    (tmp_path / "damage_of_theirs.py").write_text(BLIND)
+    monkeypatch.chdir(tmp_path)
+    certificate = json.loads(check(target, "--json").stdout)
+    notes = [text for place in certificate["places"] for text in place["notes"]]
+    assert len(notes) == 1
+    assert note in notes[0]
+    if target == "deletion":
+        assert certificate["passed"]
+    printed = check(target).stdout
+    assert f"note  {notes[0]}" in " ".join(printed.replace("\n", " ").split()).replace("note ", "note  ")
+    sys.modules.pop("damage_of_theirs", None)

@@ -15,7 +15,10 @@ RANK = {"fault": 0, "pass": 1, "not applicable": 2}
 
 def certificate(target: str, kind: str, verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """The certificate as plain values, for JSON."""
-    places = [{"place": v.name, "faults": [asdict(fault) for fault in v.faults], "reason": v.reason} for v in verdicts]
+    places = [
+        {"place": v.name, "faults": [asdict(fault) for fault in v.faults], "reason": v.reason, "notes": list(v.notes)}
+        for v in verdicts
+    ]
     return {
         "target": target,
         "kind": kind,

@@ -14,7 +14,9 @@ from assay.check.contracts.environment_case import EnvironmentCase
 from assay.check.contracts.fault import Fault, Finding, check_contract
 from assay.check.contracts.method_case import MethodCase
 from assay.check.contracts.metric_case import MetricCase
+from assay.check.instruments.process_state import process_state_restored
 from assay.check.instruments.sites import site, sites
+from assay.check.linear.damage import notices_damage
 from assay.check.linear.linear_case import LinearCase
 from assay.core.facts import fact
 from assay.core.spec import Spec
@@ -36,6 +38,7 @@ class Verdict:
     findings: tuple[Finding, ...]
     reason: str = ""  # why the component does not apply
     on_linear_models: bool = False  # True for a metric on linear models
+    notes: tuple[str, ...] = ()  # what is no promise: whether a metric notices damaged maps
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -54,7 +57,15 @@ def check(
             _skipped(contract) if contract.__name__ in skip else check_contract(case, contract)
             for contract in contracts_for(kind, case)
         )
-        yield Verdict(case.name, findings, reason_not_applicable(case), isinstance(case, LinearCase))
+        on_linear = isinstance(case, LinearCase)
+        yield Verdict(case.name, findings, reason_not_applicable(case), on_linear, notes(case) if on_linear else ())
+
+
+def notes(case: LinearCase) -> tuple[str, ...]:
+    """What a user wants to know about a metric although no promise is about it."""
+    with process_state_restored():
+        found = notices_damage(case)
+    return (str(found),) if found else ()
 
 
 def _skipped(contract: Any) -> Finding:

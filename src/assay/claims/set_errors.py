@@ -23,7 +23,6 @@ from torch import Generator, Tensor
 from assay.core.rng import generator
 from assay.metrics._soco_sets import counts_by_mass
 from assay.metrics.soundness import Numbers, Rule, first_reaching
-from assay.report.table import Table, plain_lines
 
 FEATURES = 16
 WRONG = 0.4
@@ -66,11 +65,11 @@ def main() -> None:
     if parser.parse_args().json:
         print(json.dumps([asdict(row) for row in found]))
         return
-    rows = tuple(
-        (str(row.games), row.indicator, row.expansion, f"{row.bias:+.3f}", f"{row.mean:.3f}", f"{row.steps:.1f}")
-        for row in found
-    )
-    print("\n".join(plain_lines(Table(("games", "indicator", "expansion", "bias", "error", "steps"), rows))))
+    print(f"{'games':>5}  {'indicator':21}  {'expansion':27}  {'bias':>6}  error  steps")
+    for row in found:
+        print(
+            f"{row.games:5}  {row.indicator:21}  {row.expansion:27}  {row.bias:+.3f}  {row.mean:.3f}  {row.steps:5.1f}"
+        )
 
 
 def errors(repeats: int = REPEATS) -> Iterator[Error]:

@@ -137,6 +137,8 @@ def _print(target: str, kind: str, verdicts: list[Verdict]) -> None:
         console.print(f"  {status}  {escape(verdict.name)}  [dim]{escape(verdict.reason)}[/dim]", highlight=False)
         for finding in verdict.findings:
             _print_finding(finding, one_by_one=verdict.on_linear_models and not verdict.reason)
+        for note in verdict.notes:
+            console.print(f"    [dim]note[/dim]  {escape(note)}", highlight=False)
     conclusion = "has faults" if _faulty(verdicts) else "keeps every contract"
     console.print(f"\n{escape(target)} {conclusion}.", highlight=False)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from rich.console import Console
@@ -11,8 +11,9 @@ from rich.markup import escape
 from assay.core.evidence import Score
 from assay.report.board import Board, Result
 from assay.report.controls import unbeaten_controls
+from assay.report.damages import DamageTable
 from assay.report.missing import grouped_by_reason
-from assay.report.result_tables import board_table, compared, sweep_table
+from assay.report.result_tables import board_table, compared, damage_table, sweep_table
 from assay.report.sweep import run_sweep
 from assay.report.terminal import print_table
 from assay.stats.comparison import Comparison
@@ -59,6 +60,11 @@ def print_result(result: Result, console: Console | None = None) -> None:
         console.print()
     for table in compared(result):
         print_table(table, console)
+        console.print()
+    for damages in result.damages:
+        for sentence in damages.sentences():
+            console.print(escape(sentence), highlight=False, soft_wrap=True)
+        print_table(replace(damage_table(damages), notes=tuple(damages.notes())), console)
         console.print()
     if result.mixed:
         console.print(f"[yellow]{escape(result.mixed)}[/yellow]", highlight=False)
@@ -111,6 +117,7 @@ def to_json(result: Result) -> dict[str, Any]:
         "faithfulness": {metric: _verdicts_json(result, metric) for metric, _ in result.verdicts},
         "common_levels": [common.to_json() for common in result.common_levels],
         "agreement": [row.to_json() for table in result.agreements for row in table.rows],
+        "damage": [_damage_json(table) for table in result.damages],
         "failed": len(result.failed()),
         "skipped": len(result.skipped()),
         "mixed": result.mixed,
@@ -140,6 +147,11 @@ def _sweep_json(result: Result) -> dict[str, Any]:
     ]
     values = list(sweep.values)
     return {"of": sweep.of, "parameter": sweep.parameter, "label": sweep.label, "values": values, "curves": curves}
+
+
+def _damage_json(table: DamageTable) -> dict[str, Any]:
+    sentences, rows = list(table.sentences()), [row.to_json() for row in table.rows]
+    return {"environment": table.environment, "sentences": sentences, "rows": rows}
 
 
 def _comparison_json(comparison: Comparison) -> dict[str, Any]:

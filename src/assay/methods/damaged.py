@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import torch
@@ -11,8 +11,9 @@ from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.core.protocols import Method
-from assay.core.query import Query
+from assay.core.query import Query, Remarks
 from assay.core.trial import per_feature
+from assay.kit.curves import counts_of_shares
 from assay.kit.feature_orders import descending_order, positions
 from assay.kit.soft_precision import scaled_by_largest
 from assay.methods.gradient import Gradient
@@ -32,7 +33,8 @@ class Damaged:
     "half" (ours, for tables) sets half of the features that have attribution to 0; or gives half of those without any
     a number, uniform up to the largest.
 
-    Equal attributions are ranked in a random order of each sample's own.
+    Equal attributions are ranked in a random order of each sample's own. The inner method draws the same numbers
+    whatever the change, so that all changes are of one map.
     """
 
     of: Method = Gradient()  # the inner method
@@ -57,7 +59,14 @@ class Damaged:
     @property
     def fit(self) -> Callable[[Query], dict[str, Tensor]]:
         """The inner method's; absent if it has none."""
-        return self.of.fit  # type: ignore[attr-defined,no-any-return]
+        fit: Callable[[Query], dict[str, Tensor]] = self.of.fit  # type: ignore[attr-defined]
+        return lambda query: fit(self._inner(query))
+
+    def _inner(self, query: Query) -> Query:
+        """The query with random numbers that do not depend on the change. Of the inner method's remarks only the notes
+        are about the changed map, too."""
+        stream = replace(query.stream, component=f"damaged {type(self.of).__name__}")
+        return replace(query, stream=stream, remarks=Remarks(query.remarks.notes))
 
     def __call__(self, query: Query) -> Tensor:
         original = self._original(query)
@@ -76,7 +85,7 @@ class Damaged:
 
     def _original(self, query: Query) -> Tensor:
         """The inner method's map in 0..1 (B, P)."""
-        attribution, features = self.of(query), query.setting.features
+        attribution, features = self.of(self._inner(query)), query.setting.features
         if self.transform == "positive":
             return scaled_by_largest(per_feature(attribution, features).flatten(1).clamp(min=0))
         strength = per_feature(attribution.abs(), features).flatten(1)
@@ -86,8 +95,9 @@ class Damaged:
         count = original.shape[1]
         shuffle = query.draws("ties").permutations(count).to(original.device)
         rank = positions(descending_order(-original, shuffle))  # 0 is the smallest
-        start, stop = self.raised if self.change == "introduce" else self.emptied
-        chosen = (rank >= int(start * count)) & (rank < int(stop * count))
+        shares = self.raised if self.change == "introduce" else self.emptied
+        start, stop = counts_of_shares(count, shares).tolist()
+        chosen = (rank >= start) & (rank < stop)
         if self.change == "remove":
             return original.masked_fill(chosen, 0.0)
         return torch.where(chosen, original.quantile(self.quantile, dim=1, keepdim=True), original)

@@ -83,11 +83,16 @@ class Removal:
                 "needs class probabilities, and this model has none; a metric with a parameter 'readout' can be asked "
                 "about the value: write readout='value' in its parentheses"
             )
-        entries = scene.setting.features.entries
         if callable(canvas):
             removal = cls(query, function=canvas)
             everything = torch.ones(1, 1, *scene.setting.features.shape, dtype=torch.bool, device=query.x.device)
             return replace(removal, query=replace(query, baseline=removal(everything)[0]))
+        return cls._made_here(scene, query, canvas, jitter)
+
+    @classmethod
+    def _made_here(cls, scene: Scene, query: Query, canvas: str | float, jitter: float | None) -> Removal:
+        """The removal with a canvas that is no baseline, or with the query's baseline."""
+        entries = scene.setting.features.entries
         if canvas == "colour":
             pixels = need_reference(need_images(scene.setting, "colour"), "colour")
             return cls(replace(query, baseline=pixels.mean(dim=(0, 2, 3))[:, None, None].expand_as(query.x)))

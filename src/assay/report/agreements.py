@@ -105,7 +105,7 @@ def agreement_tables(
     run: Record, study: Study, store: RunStore, boards: Sequence[Board], records: Mapping[str, Record]
 ) -> tuple[AgreementTable, ...]:
     """The comparisons that the study asks for, in its order."""
-    independent = {board.environment: _independent(board, store, records) for board in boards}
+    independent = {board.environment: seeds_are_independent(board, store, records) for board in boards}
     metrics = by_label(run, "metrics")
     tables = []
     for item in study.agreement:
@@ -148,7 +148,7 @@ def _why(cells: Sequence[Score]) -> str:
     return "undefined" if any(cell.value is None for cell in cells) else "undefined in some seeds"
 
 
-def _independent(board: Board, store: RunStore, records: Mapping[str, Record]) -> bool:
+def seeds_are_independent(board: Board, store: RunStore, records: Mapping[str, Record]) -> bool:
     """Whether seeds have models or samples of their own: not if fewer samples differ than there are."""
     for score in (score for line in board.lines for score in line.cells.values() if score.value is not None):
         if score.unit == "samples":

@@ -17,6 +17,7 @@ from assay.report.common_levels import CommonLevels, levels_in_common
 from assay.report.comparisons import comparison_notes, comparisons, letters
 from assay.report.components import by_label
 from assay.report.conditions import mixed_conditions
+from assay.report.damages import DamageTable, damage_tables
 from assay.report.readouts import different_readouts, readout_notes
 from assay.report.remarks import MethodRemarks, method_remarks
 from assay.report.runs import keys_of, latest_run
@@ -87,6 +88,7 @@ class Result:
     records: Mapping[str, Record]  # by key: samples, fits, trials, evidence, scores
     agreements: tuple[AgreementTable, ...] = ()
     common_levels: tuple[CommonLevels, ...] = ()
+    damages: tuple[DamageTable, ...] = ()  # where the study damages maps on purpose
     answers: Mapping[str, Answer] = field(default_factory=dict)  # by label: environments that are a user's own model
 
     @cached_property
@@ -136,6 +138,7 @@ def result(store: RunStore, run: Record | None = None) -> Result:
             board = replace(board, comparisons=comparisons(run, store, board, records))
         boards.append(board)
     agreements = agreement_tables(run, study, store, boards, records) if study.agreement else ()
+    damages = damage_tables(run, study, store, boards, records)
     own = {entry.label for entry in study.environments if entry.spec.name == OWN}
     answers = {
         board.environment: answer
@@ -143,7 +146,7 @@ def result(store: RunStore, run: Record | None = None) -> Result:
         if board.environment in own and (answer := board_answer(run, store, board, records, study.notes))
     }
     common = levels_in_common(run, store, boards, records)
-    return Result(run, tuple(boards), verdicts(study, boards), records, agreements, common, answers)
+    return Result(run, tuple(boards), verdicts(study, boards), records, agreements, common, damages, answers)
 
 
 def _trial_data(run: Record, records: Mapping[str, Record]) -> dict[Pair, list[Mapping[str, Any]]]:

@@ -78,6 +78,24 @@ CURVES: Mapping[str, str] = {
     "x_axis": "string",  # axis labels, from the metric's card
     "y_axis": "string",
 }
+DAMAGE: Mapping[str, str] = {
+    "study": "string",
+    "environment": "string",
+    "metric": "string",
+    "original": "string",  # methods: the map as it is, and damaged
+    "scheme": "string",
+    "remove": "string",
+    "introduce": "string",
+    "curve": "boolean",  # distances of curves, or differences of values
+    "of": "string",  # which distance: original-remove, original-introduce, remove-introduce, minimum
+    "value": "Float64",  # mean over seeds
+    "low": "Float64",  # its 95 % interval over seeds
+    "high": "Float64",
+    "basis": "string",  # seeds; why it has no interval: one, two, equal, shared
+    "per_seed": "string",  # JSON: the distance of each seed, null where a side has no defined point
+    "of_means": "Float64",  # of "minimum": for curves averaged over seeds
+    "reason": "string",  # why there is no distance
+}
 AGREEMENT: Mapping[str, str] = {
     "study": "string",
     "environment": "string",

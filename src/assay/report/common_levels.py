@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.core.errors import StoreError
-from assay.core.evidence import Evidence, Score
+from assay.core.evidence import Score
 from assay.core.records import Record
 from assay.engine.store.protocol import RunStore
 from assay.report.components import Component, by_label
 from assay.report.text import listed
 from assay.stats.common_levels import Numbers, common_levels, mean_at
-from assay.stats.intervals import interval
+from assay.stats.seed_mean import seed_mean
 
 if TYPE_CHECKING:
     from assay.report.board import Board
@@ -85,7 +85,7 @@ def _at_common_levels(
     }
     deciding = [curve for name, found in curves.items() if name not in controls for curve in found]
     levels = common_levels(deciding, _levels(metric))
-    bounds = metric.card.fact("range")
+    bounds = metric.card.fact("range", (-np.inf, np.inf))
     scores = {name: _score([mean_at(curve, levels) for curve in found], bounds) for name, found in curves.items()}
     values = {name: -np.inf if score.value is None else score.value for name, score in scores.items()}
     best_first = {name: scores[name] for name in sorted(scores, key=values.__getitem__, reverse=True)}
@@ -100,10 +100,8 @@ def _seed_curves(store: RunStore, records: Mapping[str, Record], score: Score) -
     return np.asarray(arrays["seed_curves"], np.float64) if "seed_curves" in arrays else None
 
 
-def _score(per_seed: Sequence[float | None], bounds: tuple[float, float] | None) -> Score:
+def _score(per_seed: Sequence[float | None], bounds: tuple[float, float]) -> Score:
     """The mean over seeds and its interval; undefined where a seed has no value."""
     if any(value is None for value in per_seed):
         return Score(None, len(per_seed), per_seed=tuple(per_seed))
-    estimate = interval([Evidence({"value": np.array([value])}) for value in per_seed], bounds=bounds)
-    assert estimate is not None
-    return estimate if len(per_seed) > 1 else replace(estimate, low=None, high=None, basis="")
+    return seed_mean(per_seed, bounds)

@@ -81,6 +81,11 @@ class Component:
         return self.higher_is_better is not None and self.card.fact("about") != "models"
 
     @property
+    def bounded(self) -> bool:
+        """Whether a metric's numbers lie in 0..1 or -1..1: shares, accuracies, probabilities."""
+        return bool(self._fixed_readout) or tuple(self.card.fact("range") or ()) in ((0, 1), (-1, 1))
+
+    @property
     def arrow(self) -> str:
         """An arrow towards better values."""
         return {None: "", True: "↑", False: "↓"}[self.higher_is_better]

@@ -18,6 +18,7 @@ from assay.report.answer_page import answer_sections
 from assay.report.components import components, inner_cards
 from assay.report.cost import costs
 from assay.report.curves import curve_panels, frontier_panels
+from assay.report.damage_page import damage_sections
 from assay.report.gallery_page import gallery_panels
 from assay.report.leaderboard import Test, leaderboards, tests
 from assay.report.loaded_run import LoadedRun, load_run
@@ -51,6 +52,7 @@ def _context(loaded: LoadedRun, output: Path) -> dict[str, Any]:
         "leaderboards": leaderboards(loaded),
         "tests": tests(loaded),
         "agreements": agreement_sections(loaded),
+        "damages": damage_sections(loaded),
         "violins": violin_panels(loaded),
         "curves": curve_panels(loaded),
         "common_levels": loaded.result.common_levels,

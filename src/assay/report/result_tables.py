@@ -1,4 +1,4 @@
-"""The tables of a result: leaderboards, failure curves and agreement; and all of them as Markdown and LaTeX."""
+"""The tables of a result: leaderboards, failure curves, agreement and response to damage; Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from assay.report.agreements import AgreementTable
 from assay.report.board import Board, Line, Result, arrow
 from assay.report.common_levels import CommonLevels
 from assay.report.components import by_label
+from assay.report.damages import PAIR_NAMES, DamageRow, DamageTable
 from assay.report.remarks import MethodRemarks
 from assay.report.sweep import RunSweep, SweepLine, SweepTable, run_sweep
 from assay.report.table import Cell, Row, Table, escape_markdown, one_line
@@ -24,8 +25,8 @@ NOTE = (
 
 
 def markdown(result: Result) -> str:
-    """Failure curves, one table per environment, agreement. The best value of a column is bold."""
-    tables = [*_sweep_tables(result), *_boards(result), *compared(result)]
+    """Failure curves, one table per environment, agreement, response to damage. The best value of a column is bold."""
+    tables = [*_sweep_tables(result), *_boards(result), *_comparisons(result)]
     parts = [f"# {escape_markdown(_title(result))}", f"Run {result.run.data['run']}. {NOTE}"]
     parts += [part for table in tables for part in table_markdown(table)]
     parts += [escape_markdown(result.mixed)] if result.mixed else []
@@ -36,7 +37,7 @@ def tex(result: Result) -> str:
     """The same tables, each a ``table`` for the package booktabs."""
     mixed = [result.mixed] if result.mixed else []
     boards = (replace(table, notes=(NOTE, *table.notes, *mixed)) for table in _boards(result))
-    tables = [*_sweep_tables(result), *boards, *compared(result)]
+    tables = [*_sweep_tables(result), *boards, *_comparisons(result)]
     head = [r"% \usepackage[T1]{fontenc} \usepackage{booktabs}", f"% {one_line(_title(result))}"]
     return "\n".join([*head, *map(table_tex, tables)]) + "\n"
 
@@ -82,6 +83,14 @@ def compared(result: Result) -> Iterator[Table]:
     yield from map(agreement_table, result.agreements)
 
 
+def _comparisons(result: Result) -> Iterator[Table]:
+    """Of methods and metrics with each other, as documents have them."""
+    yield from compared(result)
+    for table in result.damages:
+        yield damage_table(table)
+        yield from (distance_table(table, metric) for metric in table.metrics)
+
+
 def levels_table(common: CommonLevels) -> Table:
     """Methods down, best first."""
     rows: tuple[Row, ...] = tuple((name, Cell(score)) for name, score in common.scores.items())
@@ -98,6 +107,36 @@ def agreement_table(agreement: AgreementTable) -> Table:
         for environment in agreement.environments
     )
     return Table(("environment", *agreement.metrics), rows, agreement.title, tuple(agreement.notes()))
+
+
+def damage_table(table: DamageTable) -> Table:
+    """Damages down, metrics across: the smallest of the three distances."""
+    rows: tuple[Row, ...] = tuple(
+        (name, *(Cell(row.response.minimum) if (row := table.row(name, metric)) else "" for metric in table.metrics))
+        for name in table.names
+    )
+    notes = (*table.sentences(), *table.notes())
+    return Table(("damage", *table.metrics), rows, table.title, notes)
+
+
+def distance_table(table: DamageTable, metric: str) -> Table:
+    """Damages down; across, the distances of one metric and the smallest of them."""
+    rows = table.of_metric(metric)
+    pairs = tuple(rows[0].response.pairs)
+    heads = [f"{PAIR_NAMES[left]} – {PAIR_NAMES[right]}" for left, right in pairs]
+    body: tuple[Row, ...] = tuple(
+        (row.name, *(Cell(row.response.pairs[pair]) for pair in pairs), Cell(row.response.minimum), _of_means(row))
+        for row in rows
+    )
+    return Table(
+        ("damage", *heads, "smallest", "smallest of mean curves"),
+        body,
+        f"Response of {metric} to damage: {table.environment}",
+    )
+
+
+def _of_means(row: DamageRow) -> str:
+    return "" if row.response.of_means is None else number(row.response.of_means)
 
 
 def sweep_table(sweep: RunSweep, table: SweepTable, intervals: bool = True) -> Table:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.core.evidence import Evidence, Score
-from assay.stats.intervals import interval
+from assay.core.evidence import Score
 from assay.stats.ranks import ranks
+from assay.stats.seed_mean import seed_mean
 
 FEWEST_METHODS = 3  # two methods agree or disagree, which is no correlation
 
@@ -92,24 +92,11 @@ def complete_methods(metric: Mapping[str, Score], truth: Mapping[str, Score]) ->
 
 
 def _with_interval(per_seed_only: Agreement, independent: bool) -> Agreement:
-    """The mean over seeds and its interval, by the rule for scores whose seeds draw a model."""
-    values = [value for value in per_seed_only.per_seed if value is not None]
-    if not values:
+    """The mean over seeds and its interval."""
+    mean = seed_mean(per_seed_only.per_seed, (-1.0, 1.0), independent)
+    if mean.value is None:
         return replace(per_seed_only, reason="all methods tie")
-    rows = [
-        Evidence({"value": np.array([value or 0.0]), "defined": np.array([value is not None])})
-        for value in per_seed_only.per_seed
-    ]
-    estimate = interval(rows, bounds=(-1.0, 1.0))
-    assert estimate is not None
-    assert estimate.value is not None
-    low, high, basis = estimate.low, estimate.high, estimate.basis
-    if len(values) == 1:
-        low, high, basis = None, None, "one"
-    elif not independent:
-        low, high, basis = None, None, "shared"
-    value = round(estimate.value, 12) + 0.0  # correlations that cancel out are 0, not -7e-18
-    return replace(per_seed_only, value=value, low=low, high=high, basis=basis)
+    return replace(per_seed_only, value=mean.value, low=mean.low, high=mean.high, basis=mean.basis)
 
 
 def _too_few(count: int) -> str:

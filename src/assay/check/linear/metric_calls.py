@@ -22,6 +22,7 @@ from assay.core.question import Question
 from assay.core.rng import Stream
 from assay.core.trial import Scene, Trial
 from assay.foreign.metrics import ForeignMetric, MetricInputs, Numbers, as_numbers
+from assay.stats.damage import NO_POINTS, curve_points
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,9 @@ class MetricCall(Protocol):
 
     def ask(self, problem: LinearProblem, attribution: Tensor, batch_size: int | None = None) -> Answer: ...
 
+    def curve(self, problem: LinearProblem, attribution: Tensor) -> Numbers:
+        """The points (K, 2) of the curve of all samples; none where the answer is all there is."""
+
 
 @dataclass(frozen=True, eq=False)
 class ForeignMetricCall:
@@ -88,6 +92,9 @@ class ForeignMetricCall:
     def ask(self, problem: LinearProblem, attribution: Tensor, batch_size: int | None = None) -> Answer:
         with quiet():
             return self._as_answer(self.metric.ask(self.inputs(problem, attribution), batch_size), len(problem))
+
+    def curve(self, problem: LinearProblem, attribution: Tensor) -> Numbers:
+        return NO_POINTS
 
     def ask_after(self, before: LinearProblem, problem: LinearProblem) -> Answer:
         """The answer of an instance that judged another problem before."""
@@ -133,19 +140,33 @@ class TrialMetricCall:
         return MetricInputs(problem.model(problem.scale, 0.5), problem.x, problem.y, problem.scale * attribution)
 
     def ask(self, problem: LinearProblem, attribution: Tensor, batch_size: int | None = None) -> Answer:
+        evidence = self._evidence(problem, attribution)
+        if "value" in evidence.rows:
+            return Answer(evidence["value"].astype(np.float64).reshape(len(problem), -1), True, evidence.defined)
+        value = self._reduced(evidence).value
+        return Answer(np.array([[value or 0.0]]), False, np.array([value is not None]))
+
+    def curve(self, problem: LinearProblem, attribution: Tensor) -> Numbers:
+        evidence = self._evidence(problem, attribution)
+        score = self._reduced(evidence)
+        if score.curve is None:
+            return NO_POINTS
+        return curve_points(score if score.at is not None else replace(score, at=evidence.axis["curve"]))
+
+    def _reduced(self, evidence: Evidence) -> Score:
+        reduce: Callable[[Evidence], Score] = getattr(self.metric, "reduce", mean_score)
+        return reduce(evidence)
+
+    def _evidence(self, problem: LinearProblem, attribution: Tensor) -> Evidence:
+        inputs = self.inputs(problem, attribution)
         try:
-            evidence: Evidence = self.metric(_make_trial(problem, self.inputs(problem, attribution), "probabilities"))
+            evidence: Evidence = self.metric(_make_trial(problem, inputs, "probabilities"))
         except NotApplicable as error:
             if "logits" not in str(error):
                 raise
-            evidence = self.metric(
-                _make_trial(problem, MetricInputs(problem.model(), problem.x, problem.y, attribution), "logits")
-            )
-        if "value" in evidence.rows:
-            return Answer(evidence["value"].astype(np.float64).reshape(len(problem), -1), True, evidence.defined)
-        reduce: Callable[[Evidence], Score] = getattr(self.metric, "reduce", mean_score)
-        value = reduce(evidence).value
-        return Answer(np.array([[value or 0.0]]), False, np.array([value is not None]))
+            inputs = MetricInputs(problem.model(), problem.x, problem.y, attribution)
+            evidence = self.metric(_make_trial(problem, inputs, "logits"))
+        return evidence
 
 
 def _make_trial(problem: LinearProblem, inputs: MetricInputs, outputs: Literal["probabilities", "logits"]) -> Trial:
