@@ -69,9 +69,18 @@ def shortened(told: Json, comparisons: bool) -> Json:
     short = {"boards": [_board(board, comparisons) for board in told["boards"]]}
     if told["agreement"]:
         short["agreement"] = [rounded(_picked(row, AGREEMENT)) for row in told["agreement"]]
+    if told["common_levels"]:
+        short["common_levels"] = rounded(told["common_levels"])
+    if told["damage"]:
+        short["damage"] = [_damage(table) for table in told["damage"]]
     if told["faithfulness"]:
         short["faithfulness"] = {metric: list(map(_verdict, tests)) for metric, tests in told["faithfulness"].items()}
     return short
+
+
+def _damage(table: Json) -> Json:
+    names = ("metric", "original", "scheme", "minimum", "distances")
+    return {"environment": table["environment"], "rows": [rounded(_picked(row, names)) for row in table["rows"]]}
 
 
 def _board(board: Json, comparisons: bool) -> Json:

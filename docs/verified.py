@@ -23,7 +23,14 @@ from pages import Json
 
 KINDS = ("environments", "methods", "metrics")
 TOLERANCE = 5e-5  # of numbers that pages print with three decimals
-RESULT = ("boards", "sweep", "agreement", "faithfulness")  # parts of a kept result; the rest says where it is from
+RESULT = (
+    "boards",
+    "sweep",
+    "agreement",
+    "faithfulness",
+    "common_levels",
+    "damage",
+)  # parts of a kept result; the rest says where it is from
 
 Witness = Mapping[str, Mapping[str, Mapping[str, float | str]]]  # by environment, method, metric; text: no value
 

@@ -68,19 +68,28 @@ class Difference:
                 above += factorial(count) // prod(map(factorial, Counter(drawn).values()))
         return above / count**count
 
+    @property
+    def half(self) -> float:
+        """Half of the 95 % interval of the mean (Student's t); three values or more."""
+        from scipy import stats
+
+        return float(stats.t.ppf(0.975, len(self.values) - 1) * stats.sem(self.values))
+
+    @property
+    def is_below(self) -> bool:
+        """Whether the interval lies below 0."""
+        return len(self.values) > 2 and mean(self.values) + self.half < -1e-9
+
     def __str__(self) -> str:
-        """Mean difference with its 95 % interval (Student's t), and in how many seeds it is positive."""
+        """Mean difference with its 95 % interval, and in how many seeds it is positive."""
         positive = sum(value > 0 for value in self.values)
         seeds = f"> 0 in {positive} of {len(self.values)} seeds"
         if not self.values:
             return "no seed has both"
         if len(self.values) < 3:
             return f"{mean(self.values):+.3f} (no interval), {seeds}"
-        from scipy import stats
-
-        half = stats.t.ppf(0.975, len(self.values) - 1) * stats.sem(self.values)
         middle = mean(self.values)
-        return f"{middle:+.3f} [{middle - half:+.3f}, {middle + half:+.3f}], {seeds}"
+        return f"{middle:+.3f} [{middle - self.half:+.3f}, {middle + self.half:+.3f}], {seeds}"
 
 
 def paired(board: Json, left: str, right: str, metric: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import make_experiments as made
 import pages
 import pytest
-from experiments import attributionlab
+from experiments import attributionlab, soco
 from experiments.agop import STUDIES as AGOP
 from experiments.reading import Difference, boards
 from pages import is_kept, kept
@@ -17,10 +17,9 @@ from pages import is_kept, kept
 from assay.studies.shipped import find
 from assay.studies.study import Study
 
-LARGE = [f"{attributionlab.FOLDER}/{name}" for name in attributionlab.LARGE]
 
 
-@pytest.mark.parametrize("name", [*AGOP, *filter(is_kept, (*made.STUDIES[len(AGOP) :], *LARGE))])
+@pytest.mark.parametrize("name", [*AGOP, *filter(is_kept, (*made.STUDIES[len(AGOP) :], *made.LARGE))])
 def test_kept_results_are_of_the_studies_as_they_are_shipped(name: str) -> None:
     study = find(name)
     if study.sweep:
@@ -95,14 +94,40 @@ def _planted_boards(study: Study) -> dict[str, Any]:
         for item in study.agreement
         for place, metric in product(study.environments, item.metrics)
     ]
-    return {"boards": boards, "agreement": agreement}
+    common_levels = [
+        {
+            "environment": place.label,
+            "metric": metric.label,
+            "levels": [0.1, 0.5],
+            "methods": {method.label: CELL for method in study.methods if method.applies(place)},
+        }
+        for place in study.environments
+        for metric in study.metrics_for(place)
+        if metric.spec.name == "soundness"
+    ]
+    return {"boards": boards, "agreement": agreement, "common_levels": common_levels, "damage": _planted_damage(study)}
+
+
+def _planted_damage(study: Study) -> list[dict[str, Any]]:
+    return [
+        {
+            "environment": place.label,
+            "rows": [
+                {"metric": metric.label, "original": original, "scheme": scheme, "minimum": CELL, "distances": {}}
+                for metric in study.metrics_for(place)
+                for original, scheme in product(("GradCAM", "IG"), ("constant", "random"))
+            ],
+        }
+        for place in study.environments
+        if any(method.spec.name == "damaged" for method in study.methods)
+    ]
 
 
 def test_every_table_and_claim_of_attribution_lab_finds_its_columns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "KEPT", tmp_path)
-    for name in (*attributionlab.STUDIES, *LARGE):
+    for name in (*attributionlab.STUDIES, *made.LARGE):
         pages.keep(name, planted(find(name)))
     tables = {name: list(table()) for name, table in attributionlab.TABLES.items()}
     assert all(any("0.250" in line for line in lines) for name, lines in tables.items() if name not in WITHOUT_STUDIES)
@@ -111,3 +136,21 @@ def test_every_table_and_claim_of_attribution_lab_finds_its_columns(
     assert [line for line in tables["lab-claims"] if "not run" in line] == [
         "| A01, A02, A03, A04 | exact |  | not run |"
     ]
+
+
+def test_every_table_and_claim_of_soundness_and_completeness_finds_its_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "KEPT", tmp_path)
+    assert all("Not run yet." in list(table()) for name, table in soco.TABLES.items() if name not in WITHOUT_RESULTS)
+    for name in (*soco.STUDIES, *made.LARGE):
+        pages.keep(name, planted(find(name)))
+    tables = {name: list(table()) for name, table in soco.TABLES.items()}
+    assert all(any("0.250" in line for line in lines) for name, lines in tables.items() if name not in WITHOUT_NUMBERS)
+    claims = {line.split()[1].rstrip(",") for line in tables["soco-claims"][2:-2]}
+    assert claims == {f"C{number:02d}" for number in range(1, 14)} - {"C12"}
+    assert not [line for line in tables["soco-claims"] if "not run" in line]
+
+
+WITHOUT_RESULTS = {"soco-studies", "soco-readouts", "soco-claims"}
+WITHOUT_NUMBERS = {"soco-studies", "soco-readouts", "soco-order"}
