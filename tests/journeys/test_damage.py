@@ -1,6 +1,7 @@
 """From a study with damaged maps to its outputs: how far a metric's curves of original and damaged maps lie apart."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -100,6 +101,14 @@ def test_a_metric_without_a_curve_has_differences_of_values(folder):
 def test_methods_without_both_siblings_are_no_triplet(folder):
     (table,) = damage(folder)
     assert {(row["original"], row["remove"], row["introduce"]) for row in table["rows"]} == {tuple(STATES.values())}
+
+
+def test_every_field_of_the_json_is_on_the_page_about_it(folder):
+    page = (Path(__file__).parents[2] / "docs" / "json.md").read_text()
+    (table,) = damage(folder)
+    row = table["rows"][0]
+    for name in {*table, *row, *row["minimum"]}:
+        assert f"`{name}`" in page
 
 
 def test_one_seed_has_its_distance_and_no_interval(folder):
