@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from assay.core.errors import SpecError
 from assay.core.features import Pixels
 from assay.core.question import Question
-from assay.core.rng import generator
+from assay.core.rng import Draws, generator
 from assay.core.setting import DrawnReference, Reference, Samples, Setting
 from assay.data.cifar import check
 from assay.environments._inside import of_part, prefixed
@@ -51,7 +51,8 @@ class SpuriousRetrain:
     the public code blurs discs, and order of storage decides about their last pixels).
 
     The class is that of the label, as the paper says, or the one that the original network predicts from the intact
-    picture, as in the public code. No sample knows its prediction: with ``masks_by='predicted'`` and
+    picture, as in the public code, or drawn for each picture: a control, whose holes tell nothing (ours). No sample
+    knows its prediction: with ``masks_by='predicted'`` and
     ``evaluated='removed'`` samples are intact, and both networks have a layer in front that removes the region.
 
     Both networks begin anew and are trained with Adam, weight decay 1e-4 and a learning rate that is halved every 10
@@ -69,7 +70,7 @@ class SpuriousRetrain:
     dataset: Literal["cifar10", "shapes"] = "cifar10"  # which pictures
     strategy: Strategy = "centre"  # what is removed: a disc in the middle, that and the class's disc, or the class's
     share: float = 0.7  # of the pixels that is removed, the same for every strategy
-    masks_by: Literal["label", "predicted"] = "label"  # whose class chooses the region: the label's, or the original's
+    masks_by: Literal["label", "predicted", "chance"] = "label"  # which class chooses the region: see above
     fill: Literal["mean", "black"] = "mean"  # colour of the region
     evaluated: Literal["removed", "intact"] = "removed"  # test pictures lack their region, too, or are intact
     network: str = "resnet8_projected"  # by name, as in cifar; this one has the paper's 1,227,594 parameters
@@ -108,14 +109,16 @@ class SpuriousRetrain:
         pixels, label = self._source.evaluated(indices, seed)
         x = self._read(pixels)
         if self.evaluated == "removed" and not self._removed_by_model:
-            x = self._without(x, label)
+            keys = [("spurious_retrain", "evaluated", seed, index) for index in indices]
+            drawn = (Draws(keys).uniform() * len(self._source.classes)).long()
+            x = self._without(x, drawn if self.masks_by == "chance" else label)
         return Samples(x, label, None, tuple(indices))
 
     def train(self, seed: int) -> dict[str, Tensor]:
         x, label = self._training(seed)
         original = self._restored(self._original(x, label, seed))
-        x = self._removal(original)(x) if self.masks_by == "predicted" else self._without(x, label)
-        retrained = self._fitted(x, label, self.retrain_epochs, "retrained", seed)
+        incomplete = self._incomplete(x, label, seed, original)
+        retrained = self._fitted(incomplete, label, self.retrain_epochs, "retrained", seed)
         return {**prefixed("original", original.state_dict()), **prefixed("retrained", retrained)}
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
@@ -174,15 +177,20 @@ class SpuriousRetrain:
         return self._read(pixels), label
 
     def _reference(self, seed: int, original: nn.Module) -> Reference:
-        """Some training rows, without their regions unless the model removes them."""
+        """Some training rows, as the retrained model saw them; intact where it removes regions itself."""
         x, label = self._training(seed)
         chosen = torch.randperm(len(label), generator=generator("spurious_retrain", "reference", seed))
-        x, label = x[chosen[: self.reference_rows]], label[chosen[: self.reference_rows]]
-        if self.masks_by == "label":
-            x = self._without(x, label)
-        elif not self._removed_by_model:
-            x = self._removal(original)(x)
-        return Reference(x, label)
+        rows = chosen[: self.reference_rows]
+        seen = x if self._removed_by_model else self._incomplete(x, label, seed, original)
+        return Reference(seen[rows], label[rows])
+
+    def _incomplete(self, x: Tensor, label: Tensor, seed: int, original: nn.Module) -> Tensor:
+        """All training pictures without their regions."""
+        if self.masks_by == "predicted":
+            return self._removal(original)(x)  # type: ignore[no-any-return]
+        random = generator("spurious_retrain", "training", seed)
+        drawn = torch.randint(len(self._source.classes), label.shape, generator=random)
+        return self._without(x, drawn if self.masks_by == "chance" else label)
 
     def _without(self, x: Tensor, chosen: Tensor) -> Tensor:
         """Pictures without the region of a class each."""

@@ -1,4 +1,4 @@
-"""The accuracy of the model, its sibling, the rule that drew the labels, or of giving the most frequent label always."""
+"""The accuracy of the model, its sibling, the rule that drew the labels, or of giving the most frequent label."""
 
 from __future__ import annotations
 
