@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -15,8 +14,6 @@ from torch import Tensor
 from assay.catalogue.sources import source_digest
 from assay.data.folder import cache_folder, write
 from assay.train.serialise import decode, digest, encode
-
-SECONDS = 2.0  # a shorter training is done again, and leaves no file
 
 Weights = dict[str, Tensor]
 
@@ -36,12 +33,10 @@ def trained_once(file: str, facts: object, train: Callable[[], Weights]) -> Weig
             if path.name == _name(name, raw):
                 weights: Weights = decode(raw)
                 return weights
-    began = time.monotonic()
     weights = train()
-    if time.monotonic() - began > SECONDS:
-        with suppress(OSError):
-            raw = encode(weights)
-            write(folder / _name(name, raw), raw)
+    with suppress(OSError):
+        raw = encode(weights)
+        write(folder / _name(name, raw), raw)
     return weights
 
 
