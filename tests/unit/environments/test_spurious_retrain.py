@@ -27,6 +27,7 @@ EDGE = replace(TINY, strategy="class", share=0.05, fill="black", evaluated="inta
 BLANK = replace(TINY, epochs=0, retrain_epochs=0)
 PLACES = [(3, 3), (11, 3), (19, 3), (29, 3), (29, 11), (29, 19), (29, 29), (21, 29), (13, 29), (3, 29)]
 ALWAYS = Throttle(seconds=0, share=1e9)
+FIT: Any = fit
 
 
 @cache
@@ -182,7 +183,7 @@ def test_the_original_is_trained_on_shifted_and_mirrored_intact_pictures() -> No
     def recorded(model: nn.Module, x: Tensor, *rest: Any, augment: Any = None, **options: Any) -> None:
         seen.append(x)
         calls.append(augment)
-        fit(model, x, *rest, augment=augment, **options)
+        FIT(model, x, *rest, augment=augment, **options)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spurious_retrain, "fit", recorded)
@@ -273,7 +274,7 @@ def test_a_stopped_training_resumes_in_either_network(
             if len(epochs) == stop:
                 raise Stopped
 
-        fit(*rest, progress=progress, **options)
+        FIT(*rest, progress=progress, **options)
 
     monkeypatch.setattr(spurious_retrain, "fit", watched)
     with pytest.raises(Stopped), checkpoints_in(tmp_path / "key", ALWAYS):
