@@ -103,10 +103,11 @@ def drawn(place: str, epochs: int = 0) -> Site:
 
 
 def _cut(environment: Any, epochs: int) -> Any:
-    """The environment, and every one inside it, with so few epochs of training."""
+    """The environment, and every one inside it, with so few epochs of each training."""
     values = {field.name: getattr(environment, field.name) for field in fields(environment)}
     inner = {name: _cut(value, epochs) for name, value in values.items() if isinstance(value, Environment)}
-    return replace(environment, **inner, **({"epochs": epochs} if "epochs" in values else {}))
+    trainings = {name: epochs for name in values if name == "epochs" or name.endswith("_epochs")}
+    return replace(environment, **inner, **trainings)
 
 
 def _dtype(here: Site) -> str:

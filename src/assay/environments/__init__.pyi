@@ -8,6 +8,7 @@ from assay.environments.own import Own as Own
 from assay.environments.pixel_count import PixelCount as PixelCount
 from assay.environments.pixel_modulo import PixelModulo as PixelModulo
 from assay.environments.public_table import PublicTable as PublicTable
+from assay.environments.spurious_retrain import SpuriousRetrain as SpuriousRetrain
 from assay.environments.tabular_rule import TabularRule as TabularRule
 from assay.environments.token_count import TokenCount as TokenCount
 from assay.environments.two_objects import TwoObjects as TwoObjects

@@ -1,4 +1,4 @@
-"""The accuracy of the model, of the rule that drew the labels, or of always giving the most frequent label."""
+"""The accuracy of the model, its sibling, the rule that drew the labels, or of giving the most frequent label."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ from assay.core.trial import Scene, Trial
 from assay.metrics._parts import only, part_of
 from assay.metrics._removal import classifies, correctness
 from assay.metrics._rows import rows
+from assay.metrics._sibling import sibling_scene
 
 
 @dataclass(frozen=True)
 class Accuracy:
     """1 where the class with the highest output is the label, else 0.
 
-    ``of='rule'`` asks the scores without noise by which the labels were drawn: what no model can exceed by more than
-    chance. A model below it has errors that are not label noise. ``of='majority'`` always answers with the label that
-    most reference rows have: a model below it is worse than one that reads no input. On training rows every sample has
-    the same value, the share of all of them. ``keep`` shows one part of each input alone: all outside of it gets the
-    environment's baseline. Says nothing about the attribution: it is the same for every method.
+    ``of='sibling'`` asks the other model for the same samples: the one before retraining, for example. Guessing reaches
+    1 / classes where these are equally frequent. ``of='rule'`` asks the scores without noise by which the labels were
+    drawn: what no model can exceed by more than chance. A model below it has errors that are not label noise.
+    ``of='majority'`` always answers with the label that most reference rows have: a model below it is worse than one
+    that reads no input. On training rows every sample has the same value, the share of all of them. ``keep`` shows one
+    part of each input alone: all outside of it gets the environment's baseline. Says nothing about the attribution: it
+    is the same for every method.
     Undefined where an output is not finite.
     """
 
-    of: Literal["model", "rule", "majority"] = "model"  # the model, the rule, or the most frequent label
+    of: Literal["model", "sibling", "rule", "majority"] = "model"  # who answers; majority: the most frequent label
     on: Literal["samples", "training"] = "samples"  # the evaluated samples, or the reference rows
     keep: str = ""  # the only part that is shown, where an environment names parts; empty: complete inputs
 
@@ -61,7 +64,9 @@ class Accuracy:
         """(N,): 1 or 0, NaN where there is no finite answer."""
         if self.keep:
             x = only(scene.setting, part_of(scene.setting, self.keep), x)
-        if self.of == "model":
+        if self.of == "sibling":
+            scene = sibling_scene(scene)
+        if self.of in ("model", "sibling"):
             if not classifies(scene):
                 raise NotApplicable("needs a classifier, and this model answers with a value")
             return correctness(scene.ask(Question("value"), baseline="zero"), label)(x)

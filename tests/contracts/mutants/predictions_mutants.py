@@ -37,7 +37,9 @@ MUTANTS = [
         "self._correct(scene, scene.samples.x, scene.samples.label)",
         "self._correct(scene, scene.samples.x, scene.target)",
     ),
-    Mutant("accuracy", "always the model", ACCURACY, "Accuracy._correct", "self.of == 'model'", "True"),
+    Mutant("accuracy", "always a model", ACCURACY, "Accuracy._correct", "self.of in ('model', 'sibling')", "True"),
+    Mutant("accuracy", "never the sibling", ACCURACY, "Accuracy._correct", "self.of == 'sibling'", "False"),
+    Mutant("accuracy", "the sibling where there is one", ACCURACY, "Accuracy._correct", "self.of == 'sibling'", "True"),
     Mutant(
         "accuracy",
         "the least frequent label",

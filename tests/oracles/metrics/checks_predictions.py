@@ -29,10 +29,11 @@ def by_first_columns(x: Tensor) -> Tensor:
 
 
 def where_labels_are_noisy() -> Scene:
-    """A table with reference rows of mixed labels and a known rule."""
+    """A table with reference rows of mixed labels, a known rule and another model that reads other columns."""
     where = table_scene(ROWS, features=PLAIN)
     reference = Reference(numbers(71, 20, 7), torch.arange(20) % 3)
-    return replace(where, setting=replace(where.setting, reference=reference, rule=by_first_columns))
+    sibling = Lambda(lambda x: -x[:, 3:6])
+    return replace(where, setting=replace(where.setting, reference=reference, rule=by_first_columns, sibling=sibling))
 
 
 def judged(metric: Any, where: Scene) -> tuple[list[float], list[bool]]:
@@ -58,7 +59,9 @@ def check_accuracy(make: Make) -> None:
     where = where_labels_are_noisy()
     reference = where.setting.reference
     assert reference is not None
-    for of, function in (("model", where.setting.model), ("rule", by_first_columns)):
+    assert where.setting.sibling is not None
+    answering = {"model": where.setting.model, "rule": by_first_columns, "sibling": where.setting.sibling}
+    for of, function in answering.items():
         hits = [
             [float(argmax(row) == label) for row, label in zip(answers(function, x), labels.tolist(), strict=True)]
             for x, labels in ((where.samples.x, where.samples.label), (reference.x, reference.label))
@@ -76,11 +79,13 @@ def check_accuracy(make: Make) -> None:
     np.testing.assert_allclose(judged(make(of="majority", on="training"), where)[0], [known.count(most) / 20] * ROWS)
     kept_parts_of_accuracy(make)
     _check_infinite_outputs(make(), [True, False, True])
-    _check_infinite_outputs(make(of="rule"), [True, False, True])
-    bare = replace(where, setting=replace(where.setting, rule=None, reference=None))
+    for of in ("rule", "sibling"):
+        _check_infinite_outputs(make(of=of), [True, False, True])
+    bare = replace(where, setting=replace(where.setting, rule=None, reference=None, sibling=None))
     refuses(NotApplicable, "known rule", partial(make(of="rule").probe, bare))
     refuses(NotApplicable, "reference rows", partial(make(on="training").probe, bare))
     refuses(NotApplicable, "reference rows", partial(make(of="majority").probe, bare))
+    refuses(NotApplicable, "needs a second model", partial(make(of="sibling").probe, bare))
     refuses(NotApplicable, "needs a classifier", partial(make().probe, truth_scene(numbers(74, 3, 7))))
 
 
@@ -90,7 +95,7 @@ def _check_infinite_outputs(metric: Any, expected: list[bool]) -> None:
     x = numbers(75, 3, 7)
     x[1, 3] = 0
     where = scene(x, model, PLAIN)
-    where = replace(where, setting=replace(where.setting, rule=model))
+    where = replace(where, setting=replace(where.setting, rule=model, sibling=model))
     value, defined = judged(metric, where)
     assert defined == expected
     assert value[1] == 0
