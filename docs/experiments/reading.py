@@ -26,12 +26,15 @@ DIFFERENCE = re.compile(r"^[+-][\d.]+ \[([+-][\d.]+), ([+-][\d.]+)\]")  # as Dif
 OWN_NUMBER = {  # what a method explains that is asked nothing else
     "cifar": "logit",
     "color_count": "probability",
+    "linear": "logit",
     "pixel_count": "value",
     "pixel_modulo": "value",
     "public_table": "logit",
+    "spurious_retrain": "logit",
     "tabular_rule": "logit",
     "token_count": "probability",
     "two_objects": "margin",
+    "watermark": "logit",
 }
 
 
