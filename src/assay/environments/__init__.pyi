@@ -11,3 +11,4 @@ from assay.environments.public_table import PublicTable as PublicTable
 from assay.environments.tabular_rule import TabularRule as TabularRule
 from assay.environments.token_count import TokenCount as TokenCount
 from assay.environments.two_objects import TwoObjects as TwoObjects
+from assay.environments.watermark import Watermark as Watermark
