@@ -22,6 +22,7 @@ from assay.core.spec import Spec
 EXAMPLES = {
     "axiom_dummy": "axiom_dummy(features=2, contexts=1)",
     "axiom_symmetry": "axiom_symmetry(pairs=1, contexts=1)",
+    "bands": "bands(of=integrated_gradients(steps=16))",
     "exact_integrated_gradients": "exact_integrated_gradients(limit=100)",
     "extremal_perturbation": "extremal_perturbation(iterations=8)",
     "iba": "iba(steps=4, copies=4)",
@@ -34,6 +35,7 @@ EXAMPLES = {
     "max_sensitivity": "max_sensitivity(samples=2)",
     "parameter_randomisation": "parameter_randomisation(depths=2)",
     "precomputed": "precomputed(path='{rows}')",
+    "rectangle": "rectangle(of=integrated_gradients(steps=16))",
     "rise": "rise(masks=16)",
     "roar": "roar(shares=(0.5,))",
     "sensitivity_n": "sensitivity_n(sizes=4, sets=8)",

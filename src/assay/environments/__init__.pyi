@@ -12,3 +12,4 @@ from assay.environments.spurious_retrain import SpuriousRetrain as SpuriousRetra
 from assay.environments.tabular_rule import TabularRule as TabularRule
 from assay.environments.token_count import TokenCount as TokenCount
 from assay.environments.two_objects import TwoObjects as TwoObjects
+from assay.environments.watermark import Watermark as Watermark

@@ -21,6 +21,8 @@ from assay.methods.content_free import FixedMap as FixedMap
 from assay.methods.content_free import RandomMap as RandomMap
 from assay.methods.content_free import RandomShifted as RandomShifted
 from assay.methods.content_free import RandomSquared as RandomSquared
+from assay.methods.crafted import Bands as Bands
+from assay.methods.crafted import Rectangle as Rectangle
 from assay.methods.damaged import Damaged as Damaged
 from assay.methods.deep_shap import DeepShap as DeepShap
 from assay.methods.edge_map import EdgeMap as EdgeMap

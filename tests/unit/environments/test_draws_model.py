@@ -13,6 +13,7 @@ from assay.environments.cifar import Cifar
 from assay.environments.public_table import PublicTable
 from assay.environments.tabular_rule import TabularRule
 from assay.environments.two_objects import TwoObjects
+from assay.environments.watermark import Watermark
 from assay.studies.shipped import find, shipped_studies
 
 CASES = {
@@ -38,6 +39,8 @@ CASES = {
     "cifar(weights='trained')": True,
     "two_objects": True,
     "two_objects(vary=0.5)": True,
+    "watermark": True,
+    "watermark(mark='none', relabel=False)": True,
     "own": False,
     "in_domain(of=cifar())": True,
     "in_domain(of=cifar(), epochs=0)": False,
@@ -66,6 +69,7 @@ def test_an_environment_says_whether_its_seed_draws_a_rule_also_inside_another_o
     assert draws_rule(environment("tabular_rule"))
     assert draws_rule(environment("in_domain(of=tabular_rule())"))
     assert draws_rule(environment("public_table"))
+    assert draws_rule(environment("watermark"))
     assert not draws_rule(environment("public_table(split_seed=0)"))
     for spec in ("tabular_rule(rule_seed=0)", "tabular_rule(task='sparse')", "cifar", "in_domain(of=cifar())"):
         assert not draws_rule(environment(spec))
@@ -99,6 +103,7 @@ TRAINED = [
     replace(Cifar.tiny(), epochs=1),
     replace(PublicTable.tiny(), epochs=1),
     replace(TwoObjects.tiny(), epochs=1),
+    replace(Watermark.tiny(), epochs=1),
     *(replace(TabularRule.tiny(), model=model, epochs=1) for model in ("mlp", "attention", "forest")),
 ]
 
