@@ -222,7 +222,7 @@ def _semi_natural(name: str) -> Iterator[Row]:
             with_interval(cell(named[mark], method, "Attr%")),
             documents[mark, method],
         )
-    for maps in MAPS:
+    for maps in (maps for maps in MAPS if {f"Rect{maps}", f"Pooling{maps}"} <= set(named["number"]["methods"])):
         for mark, (left, right) in zip(SETS, (("Rect", "Pooling"), ("Pooling", "Rect")), strict=True):
             number = _minus(named[mark], f"{left}{maps}", f"{right}{maps}", "Attr%")
             yield f"C09 {mark}{maps}", f"Attr%, {left} minus {right}", number, "above 0"

@@ -18,7 +18,6 @@ from assay.studies.shipped import find
 from assay.studies.study import Study
 
 
-
 @pytest.mark.parametrize("name", [*AGOP, *filter(is_kept, (*made.STUDIES[len(AGOP) :], *made.LARGE))])
 def test_kept_results_are_of_the_studies_as_they_are_shipped(name: str) -> None:
     study = find(name)
