@@ -39,6 +39,7 @@ CASES = {
     "two_objects": True,
     "two_objects(vary=0.5)": True,
     "own": False,
+    "image_folder": False,
     "in_domain(of=cifar())": True,
     "in_domain(of=cifar(), epochs=0)": False,
     "beside(of=cifar(), other=cifar(network='resnet8_wide_stem'))": False,
@@ -81,6 +82,7 @@ SMALL = {
     "pixel_modulo": "side=24, modulus=5",
     "token_count": "length=7, words=2, decoys=1, fillers=2, reference=8",
     "own": "",
+    "image_folder": "resize=18, side=16",
     "linear": "shape=(8,)",
 }
 
