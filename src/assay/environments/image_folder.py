@@ -18,6 +18,7 @@ from assay.core.rng import generator
 from assay.core.setting import DrawnReference, Reference, Samples, Setting
 from assay.core.spec import Code, File, Folder
 from assay.environments._image_files import NAMES, ExampleImages, ImageFiles, Images
+from assay.environments._shapes import Shapes
 from assay.environments._user_model import ReadyModel, UserModel, stamp
 from assay.foreign import models
 from assay.foreign.inputs import checked_baseline
@@ -104,7 +105,7 @@ class ImageFolder:
         if len(classes) != ready.outputs:
             raise SpecError(
                 f"image_folder: the network has {ready.outputs} outputs, and '{self.folder}' names {len(classes)} "
-                f"classes. Write the classes of all outputs, in their order, into {NAMES} in that folder, one name a line."
+                f"classes. Write the classes of all outputs, in their order, into {NAMES} there, one name a line."
             )
         rows = self._reference(images)
         if baseline == "mean" and not rows:
@@ -199,10 +200,24 @@ class ImageFolder:
 
 
 def example() -> nn.Module:
-    """A small untrained network for images of any size and ten classes, always the same."""
-    convolutions = (nn.Conv2d(3, 8, 3, 2, 1), nn.ReLU(), nn.Conv2d(8, 16, 3, 2, 1), nn.ReLU())
-    network = nn.Sequential(*convolutions, nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(64, 10))
-    initialise(network, generator("image_folder", "example"))
+    """A small network for images of any size and ten drawn shapes, always the same: its last layer is fitted, by least
+    squares, to pictures that are not among the examples."""
+    layers = (
+        nn.AdaptiveAvgPool2d(16),
+        nn.Conv2d(3, 32, 5, padding=2),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(4),
+        nn.Flatten(),
+    )
+    initialise(network := nn.Sequential(*layers, nn.Linear(512, 10)), generator("image_folder", "example"))
+    pixels, label = Shapes().training(600, 1)
+    mean, deviation = ImageFolder()._colours(torch.zeros(1))
+    with torch.no_grad():
+        hidden = network[:-1]((pixels / 255 - mean) / deviation).double()
+        wanted = torch.eye(10, dtype=torch.float64)[label] - 0.1
+        ridge = 10 * torch.eye(512, dtype=torch.float64)
+        network[-1].weight.copy_(torch.linalg.solve(hidden.T @ hidden + ridge, hidden.T @ wanted).T)
+        network[-1].bias.zero_()
     return network
 
 
