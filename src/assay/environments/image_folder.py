@@ -202,23 +202,18 @@ class ImageFolder:
 def example() -> nn.Module:
     """A small network for images of any size and ten drawn shapes, always the same: its last layer is fitted, by least
     squares, to pictures that are not among the examples."""
-    layers = (
-        nn.AdaptiveAvgPool2d(16),
-        nn.Conv2d(3, 32, 5, padding=2),
-        nn.ReLU(),
-        nn.AdaptiveAvgPool2d(4),
-        nn.Flatten(),
-    )
-    initialise(network := nn.Sequential(*layers, nn.Linear(512, 10)), generator("image_folder", "example"))
+    read = (nn.AdaptiveAvgPool2d(16), nn.Conv2d(3, 32, 5, padding=2), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten())
+    network = nn.Sequential(*read, last := nn.Linear(512, 10))
+    initialise(network, generator("image_folder", "example"))
     pixels, label = Shapes().training(600, 1)
-    mean, deviation = ImageFolder()._colours(torch.zeros(1))
+    network.double()  # so that every processor finds the same weights
     with torch.no_grad():
-        hidden = network[:-1]((pixels / 255 - mean) / deviation).double()
-        wanted = torch.eye(10, dtype=torch.float64)[label] - 0.1
-        ridge = 10 * torch.eye(512, dtype=torch.float64)
-        network[-1].weight.copy_(torch.linalg.solve(hidden.T @ hidden + ridge, hidden.T @ wanted).T)
-        network[-1].bias.zero_()
-    return network
+        mean, deviation = ImageFolder()._colours(last.weight)
+        hidden = nn.Sequential(*read)((pixels / 255.0 - mean) / deviation)
+        wanted = torch.eye(10).double()[label] - 0.1
+        last.weight.copy_(torch.linalg.solve(hidden.T @ hidden + 10 * torch.eye(512), hidden.T @ wanted).T)
+        last.bias.zero_()
+    return network.float()
 
 
 def _shuffled(names: Sequence[str], purpose: str, label: str, seed: int) -> list[str]:
