@@ -41,8 +41,8 @@ class ImageFolder:
     one makes grey images.
 
     A data seed draws ``per_class`` images of every class; the first samples are of different classes. Reference rows
-    are always the same images, which no seed evaluates. Images are read block by block, reference rows when they are
-    first needed.
+    are always the same images (ours), which no seed evaluates. Images are read block by block, reference rows when they
+    are first needed.
 
     The model is used frozen and in evaluation mode, as in ``own``. Its source, your modules that it imports, its
     weights and all files in the folder are in the keys.
