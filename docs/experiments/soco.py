@@ -23,7 +23,7 @@ PLACES: Mapping[str, tuple[str, str]] = {
     "damage": ("figure 7, tables 1 and 3", "small drawn pictures, a small network; 32 images for ExPerturb"),
     "damage_cifar": ("figure 7, tables 1 and 3", "CIFAR-10, ResNet-20; 64 images, 16 for ExPerturb"),
     "small": ("figure 9's kind", "drawn pictures and a designed network; no IBA, no ExPerturb"),
-    "benchmark_cifar": ("figures 8 and 9", "CIFAR-10, ResNet-20; sets of 16 images; ExPerturb with 200 iterations"),
+    "benchmark_cifar": ("figures 8 and 9", "CIFAR-10, ResNet-20; three sets of 16 images; ExPerturb with 200 iterations"),
     "indicators": ("section 6", "ours: the document names them as open"),
     "retraining": ("figures 1 and 10", "drawn pictures, a network of width 8"),
     "retraining_cifar": ("figures 1 and 10", "2,000 training images, a network of width 8, 8 epochs"),

@@ -99,7 +99,7 @@ def _fits_name(value: Value, name: str) -> bool:
             return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
         case "bool":
             return isinstance(value, bool)
-        case "str" | "File" | "Code":
+        case "str" | "File" | "Folder" | "Code":
             return isinstance(value, str)
         case "tuple":
             return isinstance(value, tuple)

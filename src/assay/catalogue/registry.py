@@ -5,11 +5,10 @@ Our components are known from a generated file; ``catalogue/build.py`` makes com
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from assay.catalogue.annotations import annotated_kind, as_float, fits
 from assay.catalogue.cards import COMPUTED, REQUIRED, Card, Param, with_controls
 from assay.catalogue.cards import KINDS as KINDS
 from assay.catalogue.families import described
+from assay.catalogue.files import PATHS, NamedPath
 from assay.catalogue.foreign_cards import code_digest, foreign_card
 from assay.catalogue.hints import HINTS
 from assay.catalogue.sources import our_file
@@ -125,18 +125,19 @@ def identity(kind: str, spec: Spec) -> dict[str, Any]:
     return {"name": spec.name, "revision": component_card.revision, "params": values}
 
 
-def named_files(kind: str, spec: Spec) -> tuple[str, ...]:
-    """The files that a resolved spec names, at every depth."""
+def named_paths(kind: str, spec: Spec) -> tuple[NamedPath, ...]:
+    """The files and folders that a resolved spec names, at every depth."""
     declared = {param.name: param for param in card(kind, spec.name).params}
 
-    def files_in(param: Param | None, value: Value) -> tuple[str, ...]:
+    def paths_in(param: Param | None, value: Value) -> tuple[NamedPath, ...]:
         if isinstance(value, Spec):
-            return named_files(component_kind(kind, param), value)
+            return named_paths(component_kind(kind, param), value)
         if isinstance(value, tuple):
-            return tuple(name for item in value for name in files_in(param, item))
-        return (str(value),) if value and param is not None and param.annotation == "File" else ()
+            return tuple(path for item in value for path in paths_in(param, item))
+        path = _named_path(param, value)
+        return (path,) if path and value else ()
 
-    return tuple(file for name, value in spec.params for file in files_in(declared.get(name), value))
+    return tuple(path for name, value in spec.params for path in paths_in(declared.get(name), value))
 
 
 def stream_name(kind: str, spec: Spec) -> str:
@@ -155,9 +156,15 @@ def _with_file_digests(kind: str, spec: Spec) -> Spec:
             return tuple(content(param, item) for item in value)
         if isinstance(value, Spec):
             return _with_file_digests(component_kind(kind, param), value)
-        return file_digest(str(value)) if value and param is not None and param.annotation == "File" else value
+        path = _named_path(param, value)
+        return path.digest if path and value else value
 
     return spec.replace(**{name: content(declared.get(name), value) for name, value in spec.params})
+
+
+def _named_path(param: Param | None, value: Value) -> NamedPath | None:
+    """The path that a parameter names; None for a parameter that is no path."""
+    return NamedPath(str(value), param.annotation) if param is not None and param.annotation in PATHS else None
 
 
 def component_kind(kind: str, param: Param | None) -> str:
@@ -183,8 +190,8 @@ def _resolve_value(kind: str, value: Value) -> Value:
 
 
 def _value_identity(kind: str, param: Param | None, value: Value) -> Any:
-    if param is not None and param.annotation == "File":
-        return file_digest(str(value))
+    if path := _named_path(param, value):
+        return path.digest
     if param is not None and param.annotation == "Code":
         return _code_identity(value)
     inner = component_kind(kind, param)
@@ -196,19 +203,3 @@ def _value_identity(kind: str, param: Param | None, value: Value) -> Any:
 def _code_identity(target: Value) -> dict[str, Any]:
     """The identity of the object that a text ``module:attr`` names: foreign components receive the object itself."""
     return {"code": str(target), "source": code_digest(str(target))}
-
-
-def file_digest(path: str) -> str:
-    """The digest of a file's content."""
-    file = Path(path)
-    if not file.is_file():
-        return f"missing:{path}"
-    status = file.stat()
-    return _content_digest(file.resolve(), status.st_size, status.st_mtime_ns)
-
-
-@lru_cache(maxsize=256)
-def _content_digest(file: Path, size: int, time: int) -> str:
-    """Read once per size and time of change, because weights can be gigabytes."""
-    with file.open("rb") as stream:
-        return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"

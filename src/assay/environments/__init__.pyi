@@ -2,6 +2,7 @@
 from assay.environments.beside import Beside as Beside
 from assay.environments.cifar import Cifar as Cifar
 from assay.environments.color_count import ColorCount as ColorCount
+from assay.environments.image_folder import ImageFolder as ImageFolder
 from assay.environments.in_domain import InDomain as InDomain
 from assay.environments.linear import Linear as Linear
 from assay.environments.own import Own as Own

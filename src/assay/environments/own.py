@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,15 +13,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from assay.catalogue.foreign_cards import code_digest
 from assay.core.errors import SpecError
 from assay.core.question import Question
-from assay.core.rng import generator, global_streams_restored
+from assay.core.rng import generator
 from assay.core.setting import Reference, Samples, Setting
 from assay.core.spec import Code, File
+from assay.environments._user_model import FORMATS, ReadyModel, UserModel, stamp
 from assay.foreign import models
 from assay.foreign.arrays import read_arrays
-from assay.foreign.imports import load
 from assay.foreign.inputs import (
     as_classes,
     as_rows,
@@ -32,14 +29,10 @@ from assay.foreign.inputs import (
     checked_rows,
     default_baseline,
     features_of,
-    one_line,
 )
-from assay.train.estimator import as_model
 from assay.train.networks import initialise, mlp
 
 NAMES = ("x", "y", "reference_x", "reference_y")  # arrays that are read
-NO_MODEL = "not a torch.nn.Module, and no estimator in scikit-learn's manner"
-FORMATS = {"float32": torch.float32, "float64": torch.float64}
 
 
 @dataclass(frozen=True)
@@ -112,11 +105,15 @@ class Own:
 
     @property
     def _arrays(self) -> Mapping[str, NDArray[Any]]:
-        return _arrays(self.data, *_stamp(self.data))
+        return _arrays(self.data, *stamp(self.data))
 
     @property
-    def _ready(self) -> _Ready:
-        return _ready(self, _version(self.model), _stamp(self.weights), _stamp(self.data))
+    def _model(self) -> UserModel:
+        return UserModel("own", self.model, self.weights, self.outputs, self.dtype)
+
+    @property
+    def _ready(self) -> ReadyModel:
+        return _ready(self, self._model.version, stamp(self.weights), stamp(self.data))
 
     def identities(self, indices: Sequence[int], seed: int) -> list[Hashable]:
         """Row numbers in the file: other seeds have the same rows in another order."""
@@ -162,61 +159,12 @@ def example() -> nn.Module:
     return network
 
 
-def _stamp(path: str) -> tuple[int, int]:
-    """Size and time of change, so that a changed file is read again."""
-    status = Path(path).stat() if Path(path).is_file() else None
-    return (status.st_size, status.st_mtime_ns) if status else (0, 0)
-
-
-def _version(code: str) -> tuple[int, str]:
-    """The id of the object that Python loads for this name, and its source digest: a reload changes both."""
-    if ":" not in code:
-        raise SpecError(f"own: '{code}' names no model: write module:attr.")
-    loaded, digest = load(code), ""
-    with suppress(SpecError):  # code typed at a prompt has no source
-        digest = code_digest(code)
-    return id(loaded), digest
-
-
-@dataclass(frozen=True, eq=False)
-class _Ready:
-    """A model ready to answer, and the object it was made from, kept alive so that its id stays unique."""
-
-    module: nn.Module
-    kind: str  # what it answers with: logits, probabilities or a value
-    outputs: int
-    origin: Any
-
-
 @lru_cache(maxsize=2)
-def _ready(own: Own, _code: object, _weights: object, _data: object) -> _Ready:
-    """The model, made once per process; every process must make the same one."""
+def _ready(own: Own, _code: object, _weights: object, _data: object) -> ReadyModel:
+    """The model, made once per process."""
     x = own._rows("x")
     features_of(x)
-    origin = load(own.model)
-    with global_streams_restored():  # the user's layers draw as they are made, and the user's numbers stay the same
-        module, kind = as_model(models.frozen_copy(_make_model(own, origin), x), own.outputs)
-        outputs = models.count_outputs(module, x, kind)
-        if not isinstance(origin, nn.Module):
-            models.check_equal_models(f"own: {own.model}", module, models.frozen_copy(_make_model(own, origin), x), x)
-    return _Ready(module, kind, outputs, origin)
-
-
-def _make_model(own: Own, origin: Any) -> nn.Module:
-    """A copy of the user's model, so that changes do not reach the original."""
-    code, module = own.model, as_model(origin, own.outputs)[0]
-    if not callable(origin) and not isinstance(module, nn.Module):
-        raise SpecError(f"own: {code} is {type(origin).__name__}, {NO_MODEL}, or a function returning one.")
-    try:
-        module = module if isinstance(module, nn.Module) else as_model(origin(), own.outputs)[0]
-    except (Exception, SystemExit) as error:
-        raise SpecError(f"own: {code}() makes no model: {one_line(error)}.") from error
-    if not isinstance(module, nn.Module):
-        raise SpecError(f"own: {code} is {type(module).__name__}, {NO_MODEL}.")
-    copy = models.checked_copy(module).to(FORMATS[own.dtype])
-    if own.weights:
-        _load_weights(copy, code, own.weights)
-    return copy
+    return own._model.ready(x)
 
 
 @lru_cache(maxsize=2)
@@ -237,16 +185,3 @@ def _arrays(path: str, _size: int, _time: int) -> Mapping[str, NDArray[Any]]:
         if name in arrays and (x is None or arrays[name].shape != x.shape[:1]):
             raise SpecError(f"own: '{name}' in '{path}' has shape {arrays[name].shape}: one label per row is needed.")
     return arrays
-
-
-def _load_weights(model: nn.Module, code: str, path: str) -> None:
-    """Load a file's state_dict into the model."""
-    if not Path(path).is_file():
-        raise SpecError(f"own: there is no file '{path}'.")
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            model.load_state_dict(models.read_state(path))
-    except Exception as error:  # three libraries, each with its own errors
-        plain = type(error).__name__ != "UnpicklingError"  # torch would advise to load it without protection
-        reason = one_line(error) if plain else "it holds other things than tensors, or is no such file"
-        raise SpecError(f"own: {path} does not hold the weights of {code}: {reason}.") from error

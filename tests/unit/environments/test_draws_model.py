@@ -42,6 +42,7 @@ CASES = {
     "watermark": True,
     "watermark(mark='none', relabel=False)": True,
     "own": False,
+    "image_folder": False,
     "in_domain(of=cifar())": True,
     "in_domain(of=cifar(), epochs=0)": False,
     "beside(of=cifar(), other=cifar(network='resnet8_wide_stem'))": False,
@@ -85,6 +86,7 @@ SMALL = {
     "pixel_modulo": "side=24, modulus=5",
     "token_count": "length=7, words=2, decoys=1, fillers=2, reference=8",
     "own": "",
+    "image_folder": "resize=18, side=16",
     "linear": "shape=(8,)",
 }
 

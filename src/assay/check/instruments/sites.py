@@ -52,7 +52,7 @@ EXTRA_SITES: Mapping[str, tuple[str, ...]] = {
 PART_SITES = ("two_objects",)  # with named parts of inputs; only metrics that need these are tried there
 # To methods the same as another site: a table and a network like those of tabular_rule, images and one like cifar's.
 # On linear models, metrics are tried with exact maps (``check/linear``).
-SIMILAR = ("linear", "public_table", "spurious_retrain", "two_objects", "watermark")
+SIMILAR = ("image_folder", "linear", "public_table", "spurious_retrain", "two_objects", "watermark")
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,8 @@ from functools import cached_property
 from itertools import count
 from typing import Any
 
-from assay.catalogue.registry import card, file_digest, identity, named_files
+from assay.catalogue.files import NamedPath
+from assay.catalogue.registry import card, identity, named_paths
 from assay.core.errors import AssayError
 from assay.core.records import digest
 from assay.core.spec import Spec, walk
@@ -98,16 +99,16 @@ class Component:
             )
 
     @cached_property
-    def files(self) -> dict[str, str]:
-        """Digests of the files that its parameters name, by path."""
-        return {} if self.spec is None else {path: file_digest(path) for path in named_files(self.kind, self.spec)}
+    def files(self) -> dict[NamedPath, str]:
+        """Digests of the files and folders that its parameters name."""
+        return {} if self.spec is None else {path: path.digest for path in named_paths(self.kind, self.spec)}
 
     def check_files(self) -> None:
-        """Raises AssayError where a file has changed since planning; called after the file was read. Code is left out:
-        it stays as it was imported."""
+        """Raises AssayError where a file or folder has changed since planning; called after it was read. Code is left
+        out: it stays as it was imported."""
         for path, planned_digest in self.files.items():
-            if file_digest(path) != planned_digest:
-                raise AssayError(f"'{path}' was changed during the run: run the study again")
+            if path.digest != planned_digest:
+                raise AssayError(f"'{path.path}' was changed during the run: run the study again")
 
     def __str__(self) -> str:
         return str(self.spec) if self.spec is not None else type(self.instance).__name__

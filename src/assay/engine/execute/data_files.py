@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from assay.catalogue.registry import KINDS, catalogue, named_files
+from assay.catalogue.registry import KINDS, catalogue, named_paths
 from assay.core.errors import AssayError
 from assay.core.spec import Spec, walk
 from assay.engine.execute.plan import Plan
@@ -29,9 +27,9 @@ def check_data(study: Study, plan: Plan) -> None:
 
 
 def check_named_files(study: Study) -> None:
-    """Raises AssayError where a parameter names a file that is missing."""
+    """Raises AssayError where a parameter names a file or folder that is missing."""
     for kind in KINDS:
         for entry in getattr(study, kind):
-            for path in named_files(kind, entry.spec):
-                if not Path(path).is_file():
-                    raise AssayError(f"{entry.spec.name}: there is no file '{path}'.")
+            for path in named_paths(kind, entry.spec):
+                if not path.is_there:
+                    raise AssayError(f"{entry.spec.name}: there is no {path.annotation.lower()} '{path.path}'.")
