@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import cos, pi
 from typing import ClassVar, Literal
 
 import torch
@@ -64,7 +65,7 @@ class Watermark:
     reference_rows: int = 200  # of these, for methods that need reference data
     epochs: int = 8  # of training
     batch: int = 64  # pictures per step
-    lr: float = 1e-2  # of Adam
+    lr: float = 1e-2  # of Adam, at first; it falls to 0 as half a cosine
     augment: bool = False  # shift training pictures by up to 4 pixels and mirror half of them, with their marks
 
     def __post_init__(self) -> None:
@@ -184,8 +185,12 @@ class Watermark:
         random = generator("watermark", self.network, seed)
         begin(network := self._blank(), random)
         augment = partial(shifted, MARGIN) if self.augment else None
-        fit(network.to(x), x, label, self.epochs, self.batch, self.lr, random, augment=augment)
+        fit(network.to(x), x, label, self.epochs, self.batch, self.lr, random, schedule=self._rate, augment=augment)
         return network
+
+    def _rate(self, epoch: int) -> float:
+        """The share of the learning rate in an epoch: the last network of a steady rate can be a bad one."""
+        return (1 + cos(pi * epoch / self.epochs)) / 2
 
     def _restored(self, weights: Mapping[str, Tensor]) -> nn.Module:
         restore(network := self._blank(), weights)
