@@ -114,7 +114,8 @@ def _image_samples(samples: GallerySamples, methods: list[Component], folder: Pa
             if isinstance(column, str):
                 pictures.append(Picture(reason=column))
                 continue
-            source = _save(diverging(column[sample]), folder, f"{stem}-{number}.png")
+            scale = 1.0 if name in samples.one_scale else None
+            source = _save(diverging(column[sample], scale), folder, f"{stem}-{number}.png")
             alt = "truth" if name == "truth" and not number else f"attribution by {name}"
             pictures.append(Picture(source, f"{alt}, {title}", caption(column[sample])))
         yield Sample(title, tuple(pictures))

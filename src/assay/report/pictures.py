@@ -24,7 +24,8 @@ SIDE = 168  # smallest size of a picture in pixels
 STEP = 18  # height of a bar
 MAP_NOTE = (
     "Red raises the explained answer, blue lowers it, white is 0. Every map has a scale of its own: from minus to plus "
-    "its largest absolute value. Compare where colour lies, not how strong it is between maps."
+    "its largest absolute value. Compare where colour lies, not how strong it is between maps; damaged maps and their "
+    "originals alone have one scale, from minus to plus 1."
 )
 BAR_NOTE = "Red is above 0, blue below. Every column of bars has a scale of its own."
 # After ColorBrewer's RdBu, with lighter ends: its own are so dark that red and blue look alike in small spots.
@@ -41,9 +42,10 @@ def _palette() -> list[int]:
     return [int(value) for value in np.stack(channels, axis=1).round().ravel()]
 
 
-def diverging(values: Array) -> Image.Image:
-    """A signed map (H, W): blue below zero, white at zero, red above, from minus to plus its largest absolute value."""
-    largest = float(np.abs(values).max())
+def diverging(values: Array, largest: float | None = None) -> Image.Image:
+    """A signed map (H, W): blue below zero, white at zero, red above, from minus to plus ``largest``, by default its
+    largest absolute value."""
+    largest = float(np.abs(values).max()) if largest is None else largest
     unit = values / largest if largest > 0 else np.zeros_like(values)
     picture = Image.fromarray((np.round(unit * _LEVELS) + _LEVELS).astype(np.uint8)).convert("P")
     picture.putpalette(_palette())
@@ -111,6 +113,7 @@ def draw_contact_sheet(samples: GallerySamples, methods: Sequence[str], controls
     truth = {} if samples.truth is None else {"truth": samples.truth}
     maps = {method: samples.maps[method] for method in methods if method in samples.maps}
     columns = [*truth.values(), *maps.values()]
+    scales = [1.0 if name in samples.one_scale else None for name in (*truth, *maps)]
     heads = ["input", *truth, *(f"{name}\n(control)" if name in controls else name for name in maps)]
     names = [samples.title(sample).replace(", ", "\n") for sample in range(len(samples))] if samples.classes else []
     if samples.ranked:
@@ -118,7 +121,7 @@ def draw_contact_sheet(samples: GallerySamples, methods: Sequence[str], controls
         return contact_sheet.compose(samples.environment, heads[1:], rows, names, RANKED_NOTE)
     if samples.kind == "image":
         ends = span(samples.x)
-        rows = [_image_row(picture(x, ends), columns, sample) for sample, x in enumerate(samples.x)]
+        rows = [_image_row(picture(x, ends), columns, scales, sample) for sample, x in enumerate(samples.x)]
         return contact_sheet.compose(samples.environment, heads, rows, names, MAP_NOTE)
     rows = [_bar_row(samples, columns, sample) for sample in range(len(samples))]
     return contact_sheet.compose(samples.environment, ["feature", *heads], rows, names, BAR_NOTE)
@@ -136,10 +139,15 @@ def _ranked_tile(panel: RankedBars | str) -> contact_sheet.Tile:
     return canvas, panel.caption
 
 
-def _image_row(x: Image.Image, columns: Sequence[Array | str], sample: int) -> list[contact_sheet.Tile]:
+def _image_row(
+    x: Image.Image, columns: Sequence[Array | str], scales: Sequence[float | None], sample: int
+) -> list[contact_sheet.Tile]:
     return [
         (enlarged(x), ""),
-        *(_tile(column, sample, lambda values: enlarged(diverging(values))) for column in columns),
+        *(
+            _tile(column, sample, lambda values, scale=scale: enlarged(diverging(values, scale)))  # type: ignore[misc]
+            for column, scale in zip(columns, scales, strict=True)
+        ),
     ]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from assay.core.errors import StoreError
 from assay.core.records import Record
 from assay.engine.store.arrays import Array
+from assay.report.damages import DAMAGED
 from assay.report.loaded_run import LoadedRun, Series
 from assay.report.text import listed
 
@@ -33,6 +34,7 @@ class GallerySamples:
     indices: tuple[int, ...] = ()  # which samples these are
     mistakes: tuple[str, ...] = ()  # the class that the model predicts for each sample; empty where that is right
     informative: frozenset[int] | None = None  # features that may have an effect; None: not known
+    one_scale: frozenset[str] = frozenset()  # methods whose maps are drawn from -1 to 1, so that they can be compared
 
     def name(self, feature: int) -> str:
         return self.names[feature] if feature < len(self.names) else str(feature)
@@ -86,6 +88,7 @@ def _load_samples(loaded: LoadedRun, environment: str, key: str) -> GallerySampl
         indices=indices,
         mistakes=_mistakes(part, record.data["classes"]),
         informative=None if informative is None else frozenset(informative),
+        one_scale=frozenset(entry.label for entry in loaded.study.methods if entry.spec.name == DAMAGED),
     )
 
 

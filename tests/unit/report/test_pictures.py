@@ -49,6 +49,13 @@ def test_a_map_does_not_depend_on_its_unit() -> None:
     assert diverging(values).tobytes() == diverging(1000 * values).tobytes()
 
 
+def test_maps_of_one_scale_keep_their_strength() -> None:
+    values = np.random.default_rng(0).uniform(size=(5, 7))
+    weak, strong = (np.asarray(diverging(factor * values, 1.0).convert("RGB")).astype(int) for factor in (0.3, 1.0))
+    assert (weak[..., 2] >= strong[..., 2]).all()
+    assert weak.tolist() != strong.tolist()
+
+
 def test_an_empty_map_is_white_and_its_caption_says_so() -> None:
     assert (colours([[0.0, 0.0]]) == 255).all()
     assert caption(np.zeros((2, 2))) == "0 everywhere"
