@@ -41,7 +41,7 @@ def _studies() -> Iterator[str]:
     yield from head("document", "study", "size", "CPU minutes", "difference in setting")
     large = {
         "benchmark_256": ("figures 8 and 9", "four sets of 64 images"),
-        "retraining_wide": ("figures 1 and 10", "the network's full width, 10,000 images, few epochs, one seed"),
+        "retraining_wide": ("figures 1 and 10", "the full width, 5,000 images, few epochs, one seed"),
     }
     for name, (place, difference) in {**PLACES, **large}.items():
         study = find(f"{FOLDER}/{name}")
