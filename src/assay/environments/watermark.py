@@ -28,6 +28,7 @@ from assay.train.networks import restore
 
 ROWS = "training_rows"  # the name, among the weights, of the digest of training images from files
 MARGIN = 4  # pixels by which training images are shifted at most
+MEAN, DEVIATION = 0.5, 0.25  # of colours, about; the same for all channels, so that black is one number
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,9 @@ class Watermark:
     training are ours.
 
     ``background`` black leaves the mark alone: then there is one picture for each class, in training and in the test.
-    Otherwise no test picture is among the training pictures. ``x`` is colours minus their mean, divided by their
-    deviation, the same for every mark and background: a zero baseline is the mean colour, and -2 is black for
-    ``shapes`` (about black for CIFAR). Part ``number`` is the box. Dataset ``shapes`` is drawn pictures of ten shapes,
+    Otherwise no test picture is among the training pictures. ``x`` is 4 * colour - 2, for colours from 0 to 1: a zero
+    baseline is grey, close to the mean colour, and -2 is black. (The published code has one mean and one deviation for
+    all channels, too: 0.485 and 0.229.) Part ``number`` is the box. Dataset ``shapes`` is drawn pictures of ten shapes,
     which need no data files; for others see ``cifar``.
     """
 
@@ -198,17 +199,10 @@ class Watermark:
 
     def _read(self, pixels: Tensor) -> Tensor:
         """Convert uint8 pixels to what the network reads."""
-        mean, deviation = self._colours(pixels)
-        return (pixels.float() / 255 - mean) / deviation
+        return (pixels.float() / 255 - MEAN) / DEVIATION
 
     def _picture(self, x: Tensor) -> Tensor:
-        mean, deviation = self._colours(x)
-        return (x * deviation + mean).clamp(0, 1)
-
-    def _colours(self, like: Tensor) -> tuple[Tensor, Tensor]:
-        dtype = like.dtype if like.is_floating_point() else torch.float32
-        mean, deviation = torch.tensor(self._source.colours, dtype=dtype, device=like.device).view(2, 3, 1, 1)
-        return mean, deviation
+        return (x * DEVIATION + MEAN).clamp(0, 1)
 
 
 def _digest(pixels: Tensor, label: Tensor) -> Tensor:

@@ -176,7 +176,7 @@ def test_the_tiny_network_reads_the_number_wherever_it_learned_it() -> None:
     assert torch.equal(made.parts["number"].float(), samples.truth.effect[0])  # type: ignore[union-attr]
 
 
-def test_zero_is_the_mean_colour_and_minus_two_is_black() -> None:
+def test_zero_is_grey_and_minus_two_is_black() -> None:
     picture = setting().picture
     assert picture is not None
     assert torch.equal(picture(torch.zeros(1, 3, 2, 2)), torch.full((1, 3, 2, 2), 0.5))
