@@ -19,6 +19,7 @@ TESTS = HERE.parents[1]
 ORACLES = TESTS / "oracles" / "methods"
 # The oracle of a method is test_<method>.py, or this one.
 SHARED = {
+    "fixed_map": "random_maps",
     "gradient": "gradients",
     "input_x_gradient": "gradients",
     "random_map": "random_maps",

@@ -5,9 +5,15 @@ from __future__ import annotations
 from contracts.mutants.methods.own import own
 
 MUTANTS = [
-    own("fixed_map", "in reverse", "FixedMap.__call__", "(self.values)[index]", "(self.values[::-1])[index]"),
-    own("fixed_map", "the first value only", "FixedMap.__call__", "% len(self.values)", "* 0"),
-    own("fixed_map", "one sample", "FixedMap.__call__", "repeat(len(query.x)", "repeat(1"),
+    own(
+        "fixed_map",
+        "in reverse",
+        "FixedMap.__call__",
+        "query.x.new_tensor(self.values)",
+        "query.x.new_tensor(self.values[::-1])",
+    ),
+    own("fixed_map", "the first value only", "FixedMap.__call__", "len(self.values)", "1"),
+    own("fixed_map", "one sample", "FixedMap.__call__", "len(query.x)", "1"),
     own(
         "canny_edges",
         "weak edges alone",
