@@ -16,6 +16,7 @@ DECLARED = {
     "bands",
     "chefer_gradient",
     "chefer_relevance",
+    "damaged",
     "extremal_perturbation",
     "grad_cam",
     "grad_cam_plus_plus",
