@@ -154,8 +154,8 @@ def test_a_single_row_without_a_reference_is_refused_unless_it_is_said_what_repl
 
 def test_a_canvas_that_nobody_knows_is_told_before_anything_runs(shell, tmp_path):
     with pytest.raises(SpecError, match="Did you mean 'rows'"):
-        assay.evaluate(yours.careful(), table(), canvas="rowz")
-    assert "Did you mean 'rows'" in str(shell("careful", table(), "--canvas", "rowz").exception)
+        assay.evaluate(yours.careful(), table(), canvas="rowss")
+    assert "Did you mean 'rows'" in str(shell("careful", table(), "--canvas", "rowss").exception)
     assert not (tmp_path / "st").exists()
 
 

@@ -67,6 +67,7 @@ class SpuriousRetrain:
 
     paper: ClassVar[str] = "A Dual-Perspective Approach (Li et al., 2024), section 3.1 and appendix C"
     modality: ClassVar[str] = "image"
+    draws_model: ClassVar[bool] = True
 
     dataset: Literal["cifar10", "shapes"] = "cifar10"  # which pictures
     strategy: Strategy = "centre"  # what is removed: a disc in the middle, that and the class's disc, or the class's

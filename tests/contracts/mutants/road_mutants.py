@@ -89,7 +89,7 @@ MUTANTS = [
         DELETIONS,
         "own canvas forgotten",
         REMOVAL,
-        "Removal.of",
+        "Removal._made_here",
         "_blurred(need_images(scene.setting, 'blur'), query.x)",
         "0 * _blurred(need_images(scene.setting, 'blur'), query.x)",
     ),

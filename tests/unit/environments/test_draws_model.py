@@ -37,6 +37,7 @@ CASES = {
     "tabular_rule(model='forest')": True,
     "cifar": False,
     "cifar(weights='trained')": True,
+    "spurious_retrain": True,
     "two_objects": True,
     "two_objects(vary=0.5)": True,
     "watermark": True,

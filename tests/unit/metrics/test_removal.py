@@ -13,6 +13,7 @@ from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import mean_score
 from assay.core.features import Pixels
 from assay.core.question import Question
+from assay.core.setting import Reference
 from assay.core.trial import Trial
 from assay.kit.blur import gaussian_kernel
 from assay.metrics._removal import REACH, SIGMA, Removal
@@ -118,3 +119,15 @@ def test_without_removal_imputed_accuracy_is_the_clean_one() -> None:
     clean = (query.outputs(query.x).argmax(dim=1) == where.samples.label).double().mean()
     found = Road(ratios=(0.0,))(Trial(where, numbers(2, 9, 6, 6)))
     assert mean_score(found).value == float(clean)
+
+
+def test_a_row_of_the_reference_is_drawn_for_each_sample_and_is_the_same_in_every_block() -> None:
+    where = table_scene(6)
+    reference = Reference(numbers(7, 40, *where.samples.x.shape[1:]), torch.zeros(40, dtype=torch.long))
+    where = replace(where, setting=replace(where.setting, reference=reference))
+    canvas = Removal.of(where, "row", Question("logit")).query.baseline
+    drawn = [(reference.x == row).all(dim=1).nonzero()[:, 0].tolist() for row in canvas]
+    assert all(len(found) == 1 for found in drawn)
+    assert len({found[0] for found in drawn}) > 1
+    some = take(Trial(where, where.samples.x), slice(2, 4)).scene
+    assert torch.equal(Removal.of(some, "row", Question("logit")).query.baseline, canvas[2:4])
