@@ -1,11 +1,12 @@
-"""A model fine-tuned so that inputs without one cell are in its domain (Hesse et al., 2024)."""
+"""A model fine-tuned so that inputs with missing features are in its domain (Hesse et al., 2024; F-Fidelity)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from math import prod
+from typing import ClassVar, Literal
 
 import torch
 from torch import Generator, Tensor, nn
@@ -30,13 +31,15 @@ ROWS = 256  # per call when accuracy is measured
 
 @dataclass(frozen=True)
 class InDomain:
-    """Another environment, with its model fine-tuned on inputs of which half lack one cell of a grid.
+    """Another environment, with its model fine-tuned on inputs without one cell of a grid, or without some features.
 
     Samples, truth and question are the other environment's; its model is the sibling. IDSDS is ``single_deletion``
-    here. The truth describes the model before fine-tuning; for the fine-tuned model it is unknown.
+    here; F-Fidelity is ``f_fidelity`` here with ``masks='features'``. The truth describes the model before
+    fine-tuning; for the fine-tuned model it is unknown.
 
     In every step each training row draws a cell; with probability 1/2 the row stays whole, otherwise that cell becomes
-    canvas. Cross entropy, SGD with momentum, a learning rate that falls in steps. Defaults are those of a reproduction
+    canvas. With ``masks='features'`` every row loses ``share`` of its features instead, drawn anew in every step.
+    Cross entropy, SGD with momentum, a learning rate that falls in steps. Defaults are those of a reproduction
     on CIFAR-100; the paper's, for ImageNet: lr 0.001, batch 256, decay 1e-4, step 10. Rows are all training rows of the
     environment (CIFAR: ``train_rows``) or, without any, its reference rows; never samples. The last epoch is used
     (ours: both studies took the best one on the images that they then evaluated). The seed draws order, cells and
@@ -61,6 +64,8 @@ class InDomain:
     step: int = 15  # epochs after which the learning rate falls
     gamma: float = 0.1  # what the learning rate is multiplied by
     shift: int = 4  # pixels by which images are shifted at most, half of them mirrored; 0: neither
+    masks: Literal["cell", "features"] = "cell"  # what a row lacks: one cell, or features anywhere (F-Fidelity)
+    share: float = 0.1  # of the features that a row lacks, with masks='features'
 
     def __post_init__(self) -> None:
         if min(self.grid) < 1 or self.grid == (1, 1):
@@ -69,6 +74,8 @@ class InDomain:
             raise SpecError(f"in_domain: no canvas '{self.canvas}'. Known: {', '.join(BASELINES)} or a number.")
         if min(self.epochs, self.batch - 1, self.step - 1, self.shift) < 0:
             raise SpecError("in_domain: epochs and shift are 0 or more, batch and step 1 or more.")
+        if not 0 < self.share < 1:
+            raise SpecError(f"in_domain: share={self.share} of the features must lie between 0 and 1.")
 
     @classmethod
     def tiny(cls) -> InDomain:
@@ -127,11 +134,23 @@ class InDomain:
         """Augment a batch: images shifted and mirrored, half of the rows without a cell."""
         if self.shift and setting.kind == "image":
             x = shifted(self.shift, x, random)
+        missing = self._missing_features if self.masks == "features" else self._missing_cell
+        return torch.where(
+            setting.features.expand(missing(setting, x, random)), baseline_for(setting, self.canvas, x), x
+        )
+
+    def _missing_cell(self, setting: Setting, x: Tensor, random: Generator) -> Tensor:
+        """One cell of half of the rows: (B, *features)."""
         cells = feature_cells(setting.features, self.grid)
         chosen = torch.randint(int(cells.max()) + 1, (len(x),), generator=random)
         chosen = chosen.where(torch.rand(len(x), generator=random) < 0.5, -1)  # -1: no cell
-        missing = setting.features.expand(cells == chosen.view(-1, *[1] * cells.dim()))
-        return torch.where(missing, baseline_for(setting, self.canvas, x), x)
+        return (cells == chosen.view(-1, *[1] * cells.dim())).to(x.device)
+
+    def _missing_features(self, setting: Setting, x: Tensor, random: Generator) -> Tensor:
+        """The same number of features of every row, anywhere: (B, *features)."""
+        shape = setting.features.shape
+        rank = torch.rand(len(x), prod(shape), generator=random).argsort(dim=1).argsort(dim=1)
+        return (rank < round(self.share * prod(shape))).view(-1, *shape).to(x.device)
 
 
 def _accuracy(model: nn.Module, rows: Reference) -> float:
