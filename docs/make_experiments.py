@@ -14,15 +14,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.report.table import piped
 
-from experiments import agop, attributionlab, soco
+from experiments import agop, attributionlab, idsds, soco
 from keeping import keep_exact, keep_run, keep_serving
 from pages import ROOT, Table, filled, is_kept, kept
 from verified import values_digest
 
 PAGE = ROOT / "docs" / "experiments.md"
-STUDIES = (*agop.STUDIES, *attributionlab.STUDIES, *soco.STUDIES)
+STUDIES = (*agop.STUDIES, *attributionlab.STUDIES, *soco.STUDIES, *idsds.STUDIES)
 LARGE = tuple(  # hours: not in --run without names
-    f"{part.FOLDER}/{name}" for part in (attributionlab, soco) for name in part.LARGE
+    f"{part.FOLDER}/{name}" for part in (attributionlab, soco, idsds) for name in part.LARGE
 )
 OTHERS = {"serving": keep_serving, "attributionlab/exact": keep_exact}  # results that are of no study
 
@@ -36,7 +36,7 @@ def _durations() -> Iterator[str]:
         yield piped(f"`{summary['command']}`", f"{summary['seconds'] / 60:.1f}", cpu, *names)
 
 
-TABLES: Mapping[str, Table] = {"durations": _durations, **agop.TABLES, **attributionlab.TABLES, **soco.TABLES}
+TABLES: Mapping[str, Table] = {"durations": _durations, **agop.TABLES, **attributionlab.TABLES, **soco.TABLES, **idsds.TABLES}
 
 
 def written(text: str) -> str:

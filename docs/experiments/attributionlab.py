@@ -20,10 +20,12 @@ from experiments.reading import (
     asked_methods,
     boards,
     cell,
+    curve_tables,
     method_table,
     near_controls,
     per_seed,
     readouts,
+    value_text,
     with_interval,
 )
 from pages import Json, Table, head, is_kept, kept
@@ -317,34 +319,12 @@ def _correlation(row: Json) -> str:
     return with_interval(row) + (f", without {', '.join(left_out)}" if left_out else "")
 
 
-def _curve(name: str, metrics: Sequence[str]) -> Iterator[str]:
-    """Score over the varied parameter."""
-    sweep = kept(f"{FOLDER}/{name}")["sweep"]
-    curves: dict[tuple[str, str], list[Json]] = {}
-    for curve in sweep["curves"]:
-        if curve["metric"] in metrics:
-            curves.setdefault((curve["environment"], curve["metric"]), []).append(curve)
-    for (environment, metric), found in curves.items():
-        yield f"*{metric}*, {environment}, over {sweep['label']}:"
-        yield ""
-        yield from head("method", *map(_value_text, sweep["values"]), right=1)
-        for curve in found:
-            points = curve["points"] if curve["varied"] else curve["points"][:1]
-            cells = [with_interval(point) for point in points]
-            yield piped(curve["method"], *cells, *("" for _ in sweep["values"][len(cells) :]))
-        yield ""
-
-
-def _value_text(value: Json) -> str:
-    return " to ".join(f"{part:g}" for part in value) if isinstance(value, list) else f"{value:g}"
-
-
 def _curves() -> Iterator[str]:
     for name, metrics in CURVES.items():
         yield f"**`{FOLDER}/{name}`**"
         yield ""
         if is_kept(f"{FOLDER}/{name}"):
-            yield from _curve(name, metrics)
+            yield from curve_tables(f"{FOLDER}/{name}", metrics)
         else:
             yield "Not run yet."
             yield ""
@@ -372,7 +352,7 @@ def _iba() -> Iterator[str]:
     """Settings of IBA down, beta across; below, how many settings decide alike."""
     yield from _made_by("iba_224")
     sweep = kept(f"{FOLDER}/iba_224")["sweep"]
-    betas = list(map(_value_text, sweep["values"]))
+    betas = list(map(value_text, sweep["values"]))
     names = ("layer", "steps", "smoothing", "reference images")
     f1, colours, modulo = (
         _iba_settings(sweep, place, metric)

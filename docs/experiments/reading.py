@@ -24,8 +24,10 @@ Writer = Callable[[Cell], str]
 CONTROLS = ("Random", "Constant")
 DIFFERENCE = re.compile(r"^[+-][\d.]+ \[([+-][\d.]+), ([+-][\d.]+)\]")  # as Difference writes it
 OWN_NUMBER = {  # what a method explains that is asked nothing else
+    "beside": "logit",
     "cifar": "logit",
     "color_count": "probability",
+    "in_domain": "logit",
     "linear": "logit",
     "pixel_count": "value",
     "pixel_modulo": "value",
@@ -154,6 +156,28 @@ def boards_of(name: str, metrics: Sequence[str], written: Writer = with_deviatio
             yield ""
 
     return write
+
+
+def curve_tables(name: str, metrics: Sequence[str]) -> Iterator[str]:
+    """Score over the varied parameter."""
+    sweep = kept(name)["sweep"]
+    curves: dict[tuple[str, str], list[Json]] = {}
+    for curve in sweep["curves"]:
+        if curve["metric"] in metrics:
+            curves.setdefault((curve["environment"], curve["metric"]), []).append(curve)
+    for (environment, metric), found in curves.items():
+        yield f"*{metric}*, {environment}, over {sweep['label']}:"
+        yield ""
+        yield from head("method", *map(value_text, sweep["values"]), right=1)
+        for curve in found:
+            points = curve["points"] if curve["varied"] else curve["points"][:1]
+            cells = [with_interval(point) for point in points]
+            yield piped(curve["method"], *cells, *("" for _ in sweep["values"][len(cells) :]))
+        yield ""
+
+
+def value_text(value: Json) -> str:
+    return " to ".join(f"{part:g}" for part in value) if isinstance(value, list) else f"{value:g}"
 
 
 def near_controls(board: Json, metric: str, methods: Sequence[str]) -> list[str]:
