@@ -8,7 +8,7 @@ entries.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -103,3 +103,38 @@ class Tokens:
 
     def expand(self, per_feature: Tensor) -> Tensor:
         return per_feature.unsqueeze(-1).expand(*per_feature.shape, self.width)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A series: a feature is a step of time, a channel, or a channel at a step."""
+
+    channels: int
+    steps: int
+    channels_first: bool = True  # entries are (channels, steps), else (steps, channels)
+    by: Literal["steps", "channels", "both"] = "steps"
+    names: tuple[str, ...] = ()  # of channels
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return {"steps": (self.steps,), "channels": (self.channels,), "both": self.entries}[self.by]
+
+    @property
+    def entries(self) -> tuple[int, ...]:
+        return (self.channels, self.steps) if self.channels_first else (self.steps, self.channels)
+
+    @property
+    def _summed(self) -> int | None:
+        """The axis that a feature has all entries of; None: it has one entry."""
+        if self.by == "both":
+            return None
+        return -2 if (self.by == "steps") == self.channels_first else -1
+
+    def pool(self, x: Tensor) -> Tensor:
+        return x if self._summed is None else x.sum(dim=self._summed)
+
+    def expand(self, per_feature: Tensor) -> Tensor:
+        if self._summed is None:
+            return per_feature
+        copies = per_feature.unsqueeze(self._summed)
+        return copies.expand(*per_feature.shape[:-1], *self.entries)

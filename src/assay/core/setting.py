@@ -48,6 +48,7 @@ class Samples:
     truth: Truth | None
     indices: tuple[int, ...]
     target: Tensor | None = None  # (B,) the class to explain in place of the label
+    words: tuple[tuple[str, ...], ...] = ()  # the text of each sample's features, where samples differ in it
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -128,7 +129,7 @@ class Setting:
 
     model: nn.Module
     features: Features
-    kind: Literal["image", "table", "tokens"]
+    kind: Literal["image", "table", "tokens", "series"]
     question: Question  # the environment's question: fills what other questions leave open
     classes: tuple[str, ...] = ()
     informative: tuple[int, ...] | None = None  # flat indices of features that may have an effect; None: not known

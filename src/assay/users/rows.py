@@ -1,0 +1,31 @@
+"""A user's data, read: rows as tensors, what their features are, and how the model takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from numpy.typing import NDArray
+from torch import Tensor
+
+from assay.core.features import Features
+
+Kind: TypeAlias = Literal["image", "table", "tokens", "series"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that questions can be asked about, whatever the user gave."""
+
+    x: Tensor  # (N, *entries), floats
+    features: Features
+    kind: Kind
+    given: Callable[[Tensor], Any] | None = None  # entries (N, *entries) -> what the model takes; None: the entries
+    label: NDArray[Any] | None = None  # (N,) as the user gave them: whole numbers, texts or values; None: none
+    classes: tuple[str, ...] = ()  # their names where the data have an order of classes: a folder's sub-folders
+    words: tuple[tuple[str, ...], ...] = ()  # by row, the text of each feature, where rows have features of their own
+    notes: tuple[str, ...] = ()  # sentences about what was chosen or converted
+
+    def __len__(self) -> int:
+        return len(self.x)
