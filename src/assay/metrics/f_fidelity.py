@@ -105,7 +105,7 @@ class FFidelity:
         lower = without_some(order, counts) if self.part != "minus" else higher
         if self.part != "delta":
             higher = read(removal.query.x[None])[0].double()[:, None]
-        return mean_rows(higher - lower, counts / total)
+        return mean_rows(higher - lower, counts.double() / total)
 
     def _without_some(self, removal: Removal, draws: Draws, order: Tensor, counts: Tensor, read: Read) -> Tensor:
         """The mean answer (B, K) without random ones of the first ``counts`` (K,) features of an order (B, P)."""
