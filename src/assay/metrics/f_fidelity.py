@@ -24,23 +24,26 @@ from assay.metrics._removal import Read, Removal
 class FFidelity:
     """What the model loses without a random part of the explanation, minus what it loses without a part of the rest.
 
-    The explanation is the n features of highest attribution, for each of ``sizes`` numbers n. Fid+ is the accuracy on
-    the inputs minus the mean accuracy on ``draws`` copies, from which each feature of the explanation is removed with
+    The explanation is the n features of highest attribution, for each of ``sizes`` numbers n. Fid+ is the answer for
+    the input minus the mean answer for ``draws`` copies, from which each feature of the explanation is removed with
     probability min(alpha, beta P / n), where P features are in the input: no more than a share ``beta`` of them is
     missing on average. Fid- is the same for the other P - n features. The value is the mean of Fid+ - Fid- over sizes,
     as the paper averages both; ``f_fidelity_plus`` and ``f_fidelity_minus`` are the parts. A random order has the
     expectation 0: sizes are symmetric, so that both parts remove random features from random sets of the same sizes.
 
     F-Fidelity is this metric on ``in_domain(of=E, masks='features')``, whose model was fine-tuned without a share of
-    ``beta`` of the features, with the same canvas. On E itself, ``beta=1`` makes it R-Fidelity, and alpha=1, beta=1 with
-    one draw removes all of the explanation.
+    ``beta`` of the features, with the same canvas. On E itself, ``beta=1`` makes it R-Fidelity, and alpha=1, beta=1
+    with one draw removes all of the explanation. A model that fine-tuning made worse on whole inputs gains where
+    features are removed: both parts are lower then, and Fid- may prefer worse maps.
 
-    alpha, beta, draws, canvas, accuracy and whole pixels are those of the authors' code. Its sizes are 6, 11, ..., 96
-    and 100 %, one more than in its list; here they are 5, 10, ..., 95 %, because all maps get one value at 100 %. Draws
-    that all methods share are ours, and so are shuffled ties. Fewer draws add little to the interval over samples.
+    alpha, beta, draws, canvas and whole pixels are those of the authors' code. Its sizes are 6, 11, ..., 96 and 100 %,
+    one more than in its list; here they are 5, 10, ..., 95 %, because all maps get one value at 100 %. Draws that all
+    methods share are ours, and so are shuffled ties. That code counts right answers (``by='accuracy'``); the default is
+    the number the environment asks about (ours): a model that copes with missing features gives right answers whatever
+    is removed, and Fid- is then 0 for all maps. By accuracy a sample is right where the model chooses the true class.
 
-    Like that code, the metric orders signed sums: the lowest features of a signed map are not unimportant but speak
-    against the class. Fid- then says little about the map; ``absolute``, or a method's absolute map, ranks by size.
+    Like that code, the metric orders sums with their sign: the lowest features of a signed map are not unimportant but
+    speak against the class, so that Fid- may lie below 0. ``absolute``, or a method's absolute map, orders by size.
     Undefined where the model has no finite answer.
     """
 
@@ -51,14 +54,14 @@ class FFidelity:
     sizes: int = 19  # of the explanation, evenly spaced between no and all features
     absolute: bool = False  # rank by absolute attribution
     canvas: str | float = "zero"  # for features: zero, true, mean, colour, uniform, blur, noise, rows or a number
-    by: Literal["accuracy", "score"] = "accuracy"  # what is lost: right answers, or the explained number
-    readout: Literal["logit", "probability", "margin", "value"] | None = None  # of the score; None: as the environment
-    temperature: float | None = None  # of the score; None: as the environment asks
+    readout: Literal["logit", "probability", "margin", "value"] | None = None  # None: as the environment asks
+    temperature: float | None = None  # None: as the environment asks
+    by: Literal["score", "accuracy"] = "score"  # the answer: the explained number, or 1 where the true class wins
 
     higher_is_better: ClassVar[bool] = True
-    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)  # for accuracy
-    ideal: ClassVar[float] = 1.0  # for accuracy: a bound
-    needs: ClassVar[tuple[str, ...]] = ("model", "label")
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)  # for probabilities and accuracy
+    ideal: ClassVar[float] = 1.0  # for probabilities and accuracy: a bound
+    needs: ClassVar[tuple[str, ...]] = ("model",)
     cost: ClassVar[str] = "2 sizes x draws model rows a sample, half of them for one part"
     invariant: ClassVar[tuple[str, ...]] = ("scale", "shift", "monotone")
     exact_on_linear: ClassVar[bool] = False
@@ -75,7 +78,10 @@ class FFidelity:
             },
         ),
         ("absolute", True, "shift"),
-        ("by", "score", {"range": None, "ideal": None}),
+        ("readout", "logit", {"range": None, "ideal": None}),
+        ("readout", "margin", {"range": None, "ideal": None}),
+        ("readout", "value", {"range": None, "ideal": None}),
+        ("readout", None, {"range": None, "ideal": None}),
     )
     aliases: ClassVar[tuple[tuple[str, str, object], ...]] = (
         ("f_fidelity_plus", "part", "plus"),
@@ -98,13 +104,15 @@ class FFidelity:
             raise NotApplicable("needs at least two features: one has no order")
         counts = symmetric_counts(total, self.sizes + 1)[1:-1]
 
-        def without_some(order: Tensor, counts: Tensor) -> Tensor:
+        def answers(order: Tensor, counts: Tensor) -> Tensor:
             return self._without_some(removal, trial.scene.draws("removed"), order, counts, read)
 
-        higher = without_some(order.flip(1), total - counts) if self.part != "plus" else None
-        lower = without_some(order, counts) if self.part != "minus" else higher
-        if self.part != "delta":
+        explained, rest = (order, counts), (order.flip(1), total - counts)
+        if self.part == "delta":
+            higher, lower = answers(*rest), answers(*explained)
+        else:
             higher = read(removal.query.x[None])[0].double()[:, None]
+            lower = answers(*(explained if self.part == "plus" else rest))
         return mean_rows(higher - lower, counts.double() / total)
 
     def _without_some(self, removal: Removal, draws: Draws, order: Tensor, counts: Tensor, read: Read) -> Tensor:
@@ -119,4 +127,5 @@ class FFidelity:
             return among_first(position, counts[size]) & (number < chance[size])
 
         answers = removal.each(len(counts) * self.draws, removed, read).double()
-        return answers.unflatten(0, (len(counts), self.draws)).mean(dim=1).T
+        mean: Tensor = answers.unflatten(0, (len(counts), self.draws)).mean(dim=1)
+        return mean.T

@@ -34,22 +34,28 @@ from oracles.metrics.scenes import (
 
 Make = Callable[..., Any]
 CANVAS = {"zero": 0.0, "true": 0.25, 0.7: 0.7}  # what the scenes hold
-PROBABILITY = {"by": "score", "readout": "probability"}
+PROBABILITY = {"readout": "probability"}
 
 
 def check_f_fidelity(make: Make) -> None:
     """Sizes are by hand: 5 %, ..., 95 % of the features for 19; no more than the features allow."""
     images, tables = image_scene(4), table_scene(4)
-    fifths, sevenths = [7, 14, 22, 29], [1, 2, 3, 4, 5, 6]
+    fifths, sevens = [7, 14, 22, 29], [1, 2, 3, 4, 5, 6]
     for where, attribution, params, counts in (
         (images, numbers(81, 4, 2, 6, 6), {"sizes": 4, "draws": 5, "canvas": "true", **PROBABILITY}, fifths),
-        (images, numbers(82, 4, 6, 6), {"sizes": 4, "draws": 2, "absolute": True, "by": "score"}, fifths),
-        (predicted(images), numbers(83, 4, 2, 6, 6), {"sizes": 4, "draws": 7, "beta": 0.6, "canvas": 0.7}, fifths),
-        (tables, numbers(84, 4, 10), {"draws": 3, "alpha": 0.9, "beta": 0.4, "temperature": 2.0, **PROBABILITY}, sevenths),
-        (tables, numbers(85, 4, 7), {"sizes": 2, "draws": 3, "alpha": 0.2, "canvas": "rows", "by": "score"}, [2, 5]),
-        (asking(tables, "logit"), numbers(86, 4, 7), {"draws": 4, "beta": 0.8, "by": "score"}, sevenths),
-        (asking(tables, "logit"), numbers(86, 4, 7), {"draws": 2, "beta": 0.8, **PROBABILITY}, sevenths),
-    ):  # fmt: skip
+        (images, numbers(82, 4, 6, 6), {"sizes": 4, "draws": 2, "absolute": True}, fifths),
+        (predicted(images), numbers(83, 4, 2, 6, 6), {"sizes": 4, "draws": 7, "beta": 0.6, "by": "accuracy"}, fifths),
+        (
+            tables,
+            numbers(84, 4, 10),
+            {"draws": 3, "alpha": 0.9, "beta": 0.4, "temperature": 2.0, **PROBABILITY},
+            sevens,
+        ),
+        (tables, numbers(84, 4, 10), {"draws": 3, "alpha": 0.9, "canvas": 0.7, **PROBABILITY}, sevens),
+        (tables, numbers(85, 4, 7), {"sizes": 2, "draws": 3, "alpha": 0.2, "canvas": "rows"}, [2, 5]),
+        (asking(tables, "logit"), numbers(86, 4, 7), {"draws": 4, "beta": 0.8}, sevens),
+        (asking(tables, "logit"), numbers(86, 4, 7), {"draws": 2, "beta": 0.8, **PROBABILITY}, sevens),
+    ):
         _check_value(make(**params), where, attribution, counts)
     _check_default_sizes(make)
     _check_what_is_removed(make)
@@ -180,7 +186,7 @@ def _check_all_orders(make: Make) -> None:
     orders = torch.tensor(list(permutations(range(5))), dtype=torch.float64)
     where = scene(torch.ones(len(orders), 5, dtype=torch.float64), model, features)
     where = replace(where, target=torch.zeros(len(orders), dtype=torch.long))  # one question for all
-    metric = make(alpha=1.0, beta=1.0, draws=2, by="score", readout="logit")
+    metric = make(alpha=1.0, beta=1.0, draws=2, readout="logit")
     found = metric(Trial(where, orders))
     left = [0.0] * 32
     for kept in range(32):
@@ -195,7 +201,7 @@ def _check_ties(make: Make) -> None:
     base = table_scene(1, features=PLAIN)
     where = scene(base.samples.x.expand(12, -1).contiguous(), base.setting.model, PLAIN)
     where = replace(where, target=torch.zeros(12, dtype=torch.long))
-    metric = make(alpha=1.0, beta=1.0, draws=1, by="score", readout="logit")
+    metric = make(alpha=1.0, beta=1.0, draws=1, readout="logit")
     found, again = (metric(Trial(where, torch.full((12, 7), height)))["value"] for height in (1.0, 2.0))
     assert len(np.unique(found.round(9))) > 6
     np.testing.assert_array_equal(found, again)
@@ -210,9 +216,9 @@ def _check_what_is_refused(make: Make) -> None:
     one = table_scene(2, features=Columns((0, 0)))
     refuses(NotApplicable, "at least two features", partial(make(), Trial(one, numbers(93, 2, 1))))
     values = scene(numbers(94, 2, 7), Lambda(lambda x: x.sum(1, keepdim=True)), PLAIN, VALUE)
-    refuses(NotApplicable, "needs a classifier", partial(make(), Trial(values, numbers(95, 2, 7))))
-    assert make(by="score", draws=2)(Trial(values, numbers(95, 2, 7)))["defined"].all()
-    for wrong in ({"alpha": 0.0}, {"alpha": 1.1}, {"beta": 0.0}, {"beta": 1.1}):
-        refuses(SpecError, "are shares: above 0, up to 1", partial(make, **wrong))
-    for wrong in ({"draws": 0}, {"sizes": 0}):
-        refuses(SpecError, "must be 1 or more", partial(make, **wrong))
+    refuses(NotApplicable, "needs a classifier", partial(make(by="accuracy"), Trial(values, numbers(95, 2, 7))))
+    assert make(draws=2)(Trial(values, numbers(95, 2, 7)))["defined"].all()
+    for name, wrong in (("alpha", 0.0), ("alpha", 1.1), ("beta", 0.0), ("beta", 1.1)):
+        refuses(SpecError, "are shares: above 0, up to 1", partial(make, **{name: wrong}))
+    for name in ("draws", "sizes"):
+        refuses(SpecError, "must be 1 or more", partial(make, **{name: 0}))
