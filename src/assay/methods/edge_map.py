@@ -31,9 +31,7 @@ class EdgeMap:
 
     detector: Literal["intensity", "sobel", "marr_hildreth"] = "sobel"  # the edge detector
     form: Literal["faithful", "corrected"] = "corrected"  # what the study's code did, or what it says
-    border: Literal["zero", "repeated"] | None = (
-        None  # outside the image; None: zero if faithful, repeated if corrected
-    )
+    border: Literal["zero", "repeated"] | None = None  # pixels outside the image; None: as the form has them
 
     paper: ClassVar[str] = "Zabička et al., Benchmarking the Attribution Quality of Vision Models: a reproduction"
     control: ClassVar[bool] = True  # knows nothing about the model

@@ -39,9 +39,7 @@ class Accuracy:
     Says nothing about the attribution: it is the same for every method. Undefined where an output is not finite.
     """
 
-    of: Literal["model", "sibling", "gain", "rule", "majority"] = (
-        "model"  # who answers; majority: the most frequent label
-    )
+    of: Literal["model", "sibling", "gain", "rule", "majority"] = "model"  # who answers; gain: model minus sibling
     on: Literal["samples", "training"] = "samples"  # the evaluated samples, or the reference rows
     keep: str = ""  # the only part that is shown, where an environment names parts; empty: complete inputs
     k: int = 1  # classes that an answer may name
