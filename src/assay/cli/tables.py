@@ -10,12 +10,13 @@ from rich.markup import escape
 
 from assay.core.evidence import Score
 from assay.report.board import Board, Result
+from assay.report.brief import brief
 from assay.report.controls import unbeaten_controls
 from assay.report.damages import DamageTable
 from assay.report.missing import grouped_by_reason
 from assay.report.result_tables import board_table, compared, damage_table, sweep_table
 from assay.report.sweep import run_sweep
-from assay.report.terminal import print_table
+from assay.report.terminal import print_compact, print_table
 from assay.stats.comparison import Comparison
 from assay.stats.units import deviation
 
@@ -26,10 +27,28 @@ _FIELDS = (  # of a score in JSON
 _POINT = ("status", "value", "low", "high", "reason", "key")  # of a sweep
 
 
-def print_result(result: Result, console: Console | None = None) -> None:
+def print_result(result: Result, full: bool = False, console: Console | None = None) -> None:
+    """What follows, in sentences, and one compact table; with ``full`` all tables."""
     console = console or _console()
+    first = brief(result)
+    for finding in result.findings if full else first.findings:
+        console.print(escape(finding.text), highlight=False)
+    console.print()
+    if full:
+        _print_all(result, console)
+        return
+    if first.table is not None:
+        print_compact(first.table, console)
+    if result.mixed:
+        console.print(f"[yellow]{escape(result.mixed)}[/yellow]", highlight=False)
+    console.print()
+    if first.rest:
+        console.print(f"[dim]{escape(first.rest)} Print all of it: --full.[/dim]", highlight=False)
+
+
+def _print_all(result: Result, console: Console) -> None:
     for answer in result.answers.values():
-        for sentence in answer.lines():
+        for sentence in answer.ground():
             console.print(escape(sentence), highlight=False, soft_wrap=True)
         console.print()
         print_table(answer.table(), console)
@@ -94,6 +113,7 @@ def to_json(result: Result) -> dict[str, Any]:
     return {
         "study": result.study.name,
         "scale": result.study.scale,
+        "findings": [finding.to_json() for finding in result.findings],
         "boards": [
             {
                 "environment": board.environment,
