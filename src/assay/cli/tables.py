@@ -24,6 +24,7 @@ _FIELDS = (  # of a score in JSON
     *("status", "value", "low", "high", "count", "defined", "rank", "reason", "key", "ceiling", "per_seed", "basis"),
     *("explains", "reads"),
 )
+PIPE = 200  # characters of a line in a file or a pipe
 _POINT = ("status", "value", "low", "high", "reason", "key")  # of a sweep
 
 
@@ -32,7 +33,7 @@ def print_result(result: Result, full: bool = False, console: Console | None = N
     console = console or _console()
     first = brief(result)
     for finding in result.findings if full else first.findings:
-        console.print(escape(finding.text), highlight=False)
+        console.print(escape(finding.text), highlight=False, soft_wrap=console.width >= PIPE)
     console.print()
     if full:
         _print_all(result, console)
@@ -81,8 +82,6 @@ def _print_all(result: Result, console: Console) -> None:
         print_table(table, console)
         console.print()
     for damages in result.damages:
-        for sentence in damages.sentences():
-            console.print(escape(sentence), highlight=False, soft_wrap=True)
         print_table(replace(damage_table(damages), notes=tuple(damages.notes())), console)
         console.print()
     if result.mixed:
@@ -97,9 +96,9 @@ def _print_remarks(board: Board, console: Console) -> None:
 
 
 def _console() -> Console:
-    """A console as wide as the terminal; a file or a pipe has no width and gets 200 characters."""
+    """A console as wide as the terminal; a file or a pipe has no width, and sentences are not broken there."""
     console = Console()
-    return console if console.is_terminal else Console(width=200)
+    return console if console.is_terminal else Console(width=PIPE)
 
 
 def _print_trouble(result: Result, console: Console) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.report.board import Board, Result, arrow
 from assay.report.components import by_label
 from assay.report.finding import Finding, foremost
+from assay.report.result_tables import sweep_table
+from assay.report.sweep import run_sweep
 from assay.report.table import Cell, Row, Table
 from assay.report.text import counted, listed
 
@@ -30,6 +32,11 @@ def brief(result: Result) -> Brief:
     answers = list(result.answers.values())
     if answers:
         return Brief(shown, answers[0].table(), _rest(result, shown, None))
+    if result.has_sweep:
+        sweep = run_sweep(result)
+        tables = [replace(sweep_table(sweep, table, intervals=False), notes=()) for table in sweep.tables]
+        more = counted(len(tables) - 1, "more table") if len(tables) > 1 else ""
+        return Brief(shown, tables[0] if tables else None, f"Not shown: {more}." if more else "")
     board = next((board for board in result.boards if board.metrics), None)
     if board is None:
         return Brief(shown, None, "")

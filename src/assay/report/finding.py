@@ -8,6 +8,8 @@ from typing import Any
 
 from assay.core.evidence import Score
 
+WHOLE = ("answer", "damage")  # rules of which every sentence is told
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -29,11 +31,11 @@ class Finding:
 
 
 def foremost(found: Sequence[Finding], most: int = 1) -> tuple[Finding, ...]:
-    """All answers, and at most so many findings of each other rule, in their order."""
+    """All answers and responses to damage, and at most so many findings of each other rule, in their order."""
     by_rule: dict[str, int] = {}
     kept = []
     for finding in found:
         by_rule[finding.rule] = by_rule.get(finding.rule, 0) + 1
-        if finding.rule == "answer" or by_rule[finding.rule] <= most:
+        if finding.rule in WHOLE or by_rule[finding.rule] <= most:
             kept.append(finding)
     return tuple(kept)

@@ -15,6 +15,7 @@ from assay.report.board_findings import Scene
 from assay.report.components import Component, by_label
 from assay.report.finding import Finding
 from assay.report.missing import grouped_by_reason
+from assay.report.sweep import run_sweep
 from assay.report.text import counted, listed, number, percent
 from assay.stats.faithfulness import Verdict
 
@@ -30,6 +31,9 @@ def findings(result: Result, store: RunStore) -> tuple[Finding, ...]:
     found = [Finding("answer", text) for answer in result.answers.values() for text in answer.results()]
     for verdicts in result.verdicts.values():
         found += _verdicts(verdicts, by_label(result.run, "methods"))
+    found += (Finding("damage", sentence) for table in result.damages for sentence in table.sentences())
+    if result.has_sweep:
+        return (*found, *_curves(result), *_agreements(result), *_zeros(result), *_gaps(result), *_missing(result))
     scenes = [Scene.of(result, board, store) for board in result.boards if board.environment not in result.answers]
     for scene in scenes:
         found += [] if result.verdicts else scene.best()
@@ -119,6 +123,40 @@ def _undecided(verdict: Verdict) -> Finding:
 
 
 # The whole run
+
+
+def _curves(result: Result) -> Iterator[Finding]:
+    """By the study's first metrics: methods whose score at the last value of the sweep is another than at the first."""
+    sweep = run_sweep(result)
+    first, last = sweep.texts[0], sweep.texts[-1]
+    for table in sweep.tables:
+        varied = [line for line in table.lines if not line.level]
+        ends = [(line.label, line.cells[0], line.cells[-1]) for line in varied]
+        changes = {"falls": [row for row in ends if _above(row[1], row[2])]}
+        changes["rises"] = [row for row in ends if _above(row[2], row[1])]
+        parts = [_moved(word, rows) for word, rows in changes.items() if rows]
+        if not ends:
+            continue
+        text = listed(parts) if parts else "no score surely changes"
+        scores = tuple(score for rows in changes.values() for _, *pair in rows for score in pair)
+        yield Finding(
+            "curve",
+            f"{table.metric} in {table.environment}, as {sweep.label} goes from {first} to {last}: {text}.",
+            scores,
+        )
+
+
+def _moved(word: str, rows: Sequence[tuple[str, Score, Score]]) -> str:
+    """``that of IG (0.9 to 0.5) falls``."""
+    names = [f"{name} ({number(first.value or 0.0)} to {number(last.value or 0.0)})" for name, first, last in rows]
+    return f"that of {listed(names)} {word if len(rows) == 1 else word.removesuffix('s')}"
+
+
+def _above(left: Score, right: Score) -> bool:
+    """Whether the whole interval lies above the other one."""
+    if left.low is None or right.high is None:
+        return False
+    return left.low > right.high
 
 
 def _agreements(result: Result) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from assay.core.errors import StoreError
 from assay.core.evidence import Evidence
 from assay.core.records import Record
 from assay.engine.store.protocol import RunStore
@@ -19,7 +20,7 @@ def series_of(run: Record, environment: str, method: str) -> Iterator[Mapping[st
 def sample_values(
     run: Record, store: RunStore, environment: str, score: tuple[str, str], records: Mapping[str, Record]
 ) -> list[float | None]:
-    """The value of each sample by a method and a metric, seed by seed; empty where the method was skipped or failed."""
+    """The value of each sample by a method and a metric, seed by seed; empty where there are none."""
     method, metric = score
     values: list[float | None] = []
     for series in series_of(run, environment, method):
@@ -28,7 +29,12 @@ def sample_values(
             record = records.get(key)
             if record is None or record.status != "ok":
                 return []
-            evidence = Evidence.from_arrays(store.load(record))
+            try:
+                evidence = Evidence.from_arrays(store.load(record))
+            except StoreError:
+                return []
+            if "value" not in evidence.rows:  # a score of the set
+                return []
             pairs = zip(evidence["value"].tolist(), evidence.defined.tolist(), strict=True)
             seed_values += [value if defined else None for value, defined in pairs]
         values += seed_values[: series["samples"]]
