@@ -29,7 +29,8 @@ def scene(values: Values, alike: Iterable[tuple[str, str, str]] = (), units: boo
     """A board of these values. All pairs are separated but those that are named with their metric; without ``units``
     intervals decide, which are .05 to both sides."""
     metrics = {
-        name: Component(0, name, Spec(name), card("metrics", name).with_params(Spec(name)), {}) for name in values
+        name: Component(0, name, SPECS[name], card("metrics", SPECS[name].name).with_params(SPECS[name]), {})
+        for name in values
     }
     methods = {
         name: Component(0, name, Spec(name), card("methods", name), {}, control=name == "random_map")
