@@ -18,6 +18,8 @@ from assay.report.comparisons import comparison_notes, comparisons, letters
 from assay.report.components import by_label
 from assay.report.conditions import mixed_conditions
 from assay.report.damages import DamageTable, damage_tables
+from assay.report.finding import Finding
+from assay.report.findings import findings
 from assay.report.readouts import different_readouts, readout_notes
 from assay.report.remarks import MethodRemarks, method_remarks
 from assay.report.runs import keys_of, latest_run
@@ -92,6 +94,7 @@ class Result:
     common_levels: tuple[CommonLevels, ...] = ()
     damages: tuple[DamageTable, ...] = ()  # where the study damages maps on purpose
     answers: Mapping[str, Answer] = field(default_factory=dict)  # by label: environments that are a user's own model
+    findings: tuple[Finding, ...] = ()  # what follows, in sentences
 
     @cached_property
     def mixed(self) -> str:
@@ -150,7 +153,8 @@ def result(store: RunStore, run: Record | None = None) -> Result:
         if board.environment in own and (answer := board_answer(run, store, board, records, study.notes))
     }
     common = levels_in_common(run, store, boards, records)
-    return Result(run, tuple(boards), verdicts(study, boards), records, agreements, slopes, common, damages, answers)
+    whole = Result(run, tuple(boards), verdicts(study, boards), records, agreements, slopes, common, damages, answers)
+    return replace(whole, findings=findings(whole, store))
 
 
 def _trial_data(run: Record, records: Mapping[str, Record]) -> dict[Pair, list[Mapping[str, Any]]]:
