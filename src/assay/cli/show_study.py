@@ -14,7 +14,6 @@ from assay.catalogue.registry import card
 from assay.studies.shipped import find, shipped_studies
 from assay.studies.study import Entry, Faithfulness, Study, Sweep, value_text
 
-
 EMPTY: Mapping[str, list[str]] = MappingProxyType({})
 
 

@@ -1,7 +1,7 @@
 """Slope charts: two rankings side by side, and a line for each method from one to the other.
 
-A column has a line of text for each place. Methods that tie share their average rank: a bar joins their names, and their
-lines end at its middle.
+A column has a line of text for each place. Methods that tie share their average rank: a bar joins their names, and
+their lines end at its middle.
 """
 
 from __future__ import annotations

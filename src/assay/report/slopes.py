@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.core.errors import StoreError
-from assay.core.evidence import Evidence, Score, merge
+from assay.core.evidence import Score
 from assay.core.records import Record
 from assay.engine.store.protocol import RunStore
 from assay.report.agreements import left_out_notes, why_without
 from assay.report.components import by_label
+from assay.report.sample_values import seed_values, series_of
 from assay.report.text import counted, listed, number
 from assay.stats.slope import RESAMPLES, Column, Moves, Numbers, Slope, moves_by_resampling, slope
 from assay.studies.study import Slope as Asked
@@ -60,7 +60,8 @@ class SlopeRow:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            **{"environment": self.environment, "metric": self.metric},
+            "environment": self.environment,
+            "metric": self.metric,
             **{name: getattr(self.asked, name) for name in ("left", "right", "suffix")},
             **vars(self.slope),
             "mean_moves": self.slope.mean_moves,
@@ -90,8 +91,8 @@ class SlopeTable:
         """What the numbers are, which methods coincide, and which are not in them."""
         yield f"methods: {listed(self.asked.methods)}"
         yield (
-            f"by resampling: how many methods change rank from {self.asked.left} to the same column on resamples of its "
-            f"samples; mean and 95 % range of {RESAMPLES:,} resamples"
+            f"by resampling: how many methods change rank from {self.asked.left} to the same column on resamples of "
+            f"its samples; mean and 95 % range of {RESAMPLES:,} resamples"
         )
         if any(len(row.slope.moves_per_seed) > 1 for row in self.rows):
             yield "ranks of scores averaged over seeds; in parentheses the mean of what each seed by itself gives"
@@ -148,8 +149,10 @@ def _row(asked: Asked, places: tuple[Place, Place], cells: Cells, higher_is_bett
             found[name] = scores
         else:
             left_out[name] = why_without(scores) if len(scores) == 2 else "not run here"
-    columns = ({name: scores[side] for name, scores in found.items()} for side in (0, 1))
-    computed = slope(*(Column(*side) for side in zip(columns, higher_is_better, strict=True)), number)
+    left, right = (
+        Column({name: scores[side] for name, scores in found.items()}, higher_is_better[side]) for side in (0, 1)
+    )
+    computed = slope(left, right, number)
     return SlopeRow(
         environment if of_metrics else "",
         "" if of_metrics else metric,
@@ -165,28 +168,11 @@ def _per_seed(run: Record, store: RunStore, records: Mapping[str, Record], score
     """The values (methods, samples) that the scores are means of, seed by seed; none where they are no means."""
     by_method = []
     for score in scores:
-        series = [each for each in run.data["trials"] if _is_of(score, each)]
-        seeds = [each for each, value in zip(series, score.per_seed, strict=True) if value is not None]
-        values = [_values(store, records, each, score.metric) for each in seeds]
-        means = [np.nanmean(row) if np.isfinite(row).any() else np.nan for row in values]
-        if not np.allclose(means, [value for value in score.per_seed if value is not None], rtol=1e-9, atol=1e-12):
+        series = series_of(run, score.environment, score.method)
+        pairs = [(each, value) for each, value in zip(series, score.per_seed, strict=True) if value is not None]
+        values = [np.array(seed_values(each, score.metric, store, records), np.float64) for each, _ in pairs]
+        means = [float(np.nanmean(row)) if np.isfinite(row).any() else np.nan for row in values]
+        if not np.allclose(means, [value for _, value in pairs], rtol=1e-9, atol=1e-12):
             return []
         by_method.append(values)
     return [np.stack(rows) for rows in zip(*by_method, strict=True)]
-
-
-def _is_of(score: Score, series: Mapping[str, Any]) -> bool:
-    return (series["environment"], series["method"]) == (score.environment, score.method)
-
-
-def _values(store: RunStore, records: Mapping[str, Record], series: Mapping[str, Any], metric: str) -> Numbers:
-    """The values of one series, NaN where undefined; none if the metric has none, or a file is damaged."""
-    blocks = [records[key] for key in series["evidence"][metric] if key in records]
-    try:
-        evidence = merge([Evidence.from_arrays(store.load(block)) for block in blocks if block.status == "ok"])
-    except (StoreError, IndexError):
-        return np.zeros(0)
-    evidence = evidence.take(slice(0, series["samples"]))
-    if "value" not in evidence.rows:
-        return np.zeros(0)
-    return np.where(evidence.defined, evidence["value"].astype(np.float64), np.nan)

@@ -1,10 +1,10 @@
 """Which methods change their rank between two columns of scores, and how many would if only the samples changed.
 
 Ranks are those of boards: scores that differ by less than a millionth of the largest tie, and ties share their average
-rank. A method *moves* if its rank is not the same on both sides. Methods *coincide* if their scores are written alike on
-both sides (one map under two names): the order of such methods is rounding, so that moves are also counted with one
-method of each such group. ``moves_by_resampling`` compares the ranking of one column with the ranking of the same column
-on resamples of its samples.
+rank. A method *moves* if its rank is not the same on both sides. Methods *coincide* if their scores are written alike
+on both sides (one map under two names): the order of such methods is rounding, so that moves are also counted with one
+method of each such group. ``moves_by_resampling`` compares the ranking of a column with its ranking on resamples of its
+samples.
 """
 
 from __future__ import annotations
