@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from math import ceil
 from typing import TYPE_CHECKING
 
 from assay.core.evidence import Score
@@ -18,6 +19,7 @@ from assay.report.missing import grouped_by_reason
 from assay.report.sweep import run_sweep
 from assay.report.text import counted, listed, number, percent
 from assay.stats.faithfulness import Verdict
+from assay.stats.ranks import ROUNDING
 
 if TYPE_CHECKING:
     from assay.report.board import Result
@@ -119,7 +121,7 @@ def _undecided(verdict: Verdict) -> Finding:
     unit = "seed" if one.score.basis == "seeds" else "sample"
     if distance > 0 and half > distance:
         units = count if unit == "seed" else one.score.count
-        text += f" About {counted(int(units * (half / distance) ** 2) + 1, unit)} would decide."
+        text += f" About {counted(ceil(units * (half / distance) ** 2 - ROUNDING), unit)} would decide."
     return Finding("undecided", text, (one.score,))
 
 

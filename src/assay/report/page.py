@@ -20,6 +20,7 @@ from assay.report.cost import costs
 from assay.report.curves import curve_panels, frontier_panels
 from assay.report.damage_page import damage_sections
 from assay.report.family_bars import family_panels
+from assay.report.first_screen import first_screen
 from assay.report.gallery_page import gallery_panels
 from assay.report.leaderboard import Test, leaderboards, tests
 from assay.report.loaded_run import LoadedRun, load_run
@@ -43,7 +44,7 @@ def page(store: RunStore, output: Path, run: Record | None = None) -> Path:
 
 
 def _context(loaded: LoadedRun, output: Path) -> dict[str, Any]:
-    cost_by_method = costs(loaded)
+    cost_by_method, panels = costs(loaded), gallery_panels(loaded, output)
     return {
         "title": loaded.title,
         "study": loaded.study,
@@ -60,7 +61,8 @@ def _context(loaded: LoadedRun, output: Path) -> dict[str, Any]:
         "violins": violin_panels(loaded),
         "curves": curve_panels(loaded),
         "common_levels": loaded.result.common_levels,
-        "panels": gallery_panels(loaded, output),
+        "first": first_screen(loaded.result, panels),
+        "panels": panels,
         "groups": groups(loaded),
         "failed_count": len(loaded.result.failed()),
         "undefined_metrics": undefined_metrics(loaded),
