@@ -136,6 +136,7 @@ def to_json(result: Result) -> dict[str, Any]:
         "faithfulness": {metric: _verdicts_json(result, metric) for metric, _ in result.verdicts},
         "common_levels": [common.to_json() for common in result.common_levels],
         "agreement": [row.to_json() for table in result.agreements for row in table.rows],
+        "slope": [row.to_json() for table in result.slopes for row in table.rows],
         "damage": [_damage_json(table) for table in result.damages],
         "failed": len(result.failed()),
         "skipped": len(result.skipped()),

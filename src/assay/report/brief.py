@@ -92,6 +92,6 @@ def _left_out(result: Result, shown: Sequence[Finding], board: Board | None) -> 
             yield counted(lines, "more method")
     if (boards := len(result.boards) - 1) > 0:
         yield counted(boards, "more environment")
-    tables = len(result.agreements) + len(result.damages)
+    tables = len(result.agreements) + len(result.slopes) + len(result.damages)
     if tables:
         yield counted(tables, "comparison")

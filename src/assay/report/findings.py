@@ -35,13 +35,14 @@ def findings(result: Result, store: RunStore) -> tuple[Finding, ...]:
         found += _verdicts(verdicts, by_label(result.run, "methods"))
     found += (Finding("damage", sentence) for table in result.damages for sentence in table.sentences())
     if result.has_sweep:
-        return (*found, *_curves(result), *_agreements(result), *_zeros(result), *_gaps(result), *_missing(result))
+        compared = (*_curves(result), *_agreements(result), *_slopes(result))
+        return (*found, *compared, *_zeros(result), *_gaps(result), *_missing(result))
     scenes = [Scene.of(result, board, store) for board in result.boards if board.environment not in result.answers]
     for scene in scenes:
         found += [] if result.verdicts else scene.best()
     for scene in scenes:
         found += scene.against_truth()
-    found += _agreements(result)
+    found += (*_agreements(result), *_slopes(result))
     for rule in (Scene.controls, Scene.inseparable):
         found += (finding for scene in scenes for finding in rule(scene))
     return (*found, *_zeros(result), *_gaps(result), *_missing(result))
@@ -178,6 +179,19 @@ def _agreements(result: Result) -> Iterator[Finding]:
             text += f" for {listed(rest)}." if rest and not parts else ""
             text += f"; that of {listed(rest)} may be 0." if rest and parts else ("." if parts else "")
             yield Finding("agreement", text)
+
+
+def _slopes(result: Result) -> Iterator[Finding]:
+    """How many methods change rank, beside those that resampling alone moves."""
+    for table in result.slopes:
+        rows = [row for row in table.rows if row.slope.moves is not None and row.by_resampling.value is not None]
+        parts = [
+            f"{row.slope.moves} of {len(row.slope.methods)} methods change rank in {row.name} "
+            f"({row.texts[2]} by resampling samples alone)"
+            for row in rows
+        ]
+        if parts:
+            yield Finding("slope", f"From {table.asked.left} to {table.asked.right}, {listed(parts)}.")
 
 
 def _zeros(result: Result) -> Iterator[Finding]:
