@@ -209,8 +209,9 @@ def _of_seeds(row: Json) -> str:
 def _similarity(name: str) -> Iterator[Row]:
     found = boards(f"{FOLDER}/{name}")
     for data in ("CIFAR-10", "CIFAR-100"):
-        board = found[f"{data}, accuracy"]
         for kind in ("top-1", "top-5", "top-1 without a cell", "top-5 without a cell"):
+            place = f"{data}, without a cell" if "cell" in kind else f"{data}, accuracy"
+            board = found.get(place, found[f"{data}, accuracy"])
             before, after = (cell(board, "Random", f"{kind}{when}") for when in (", before", ""))
             number = f"{before['value']:.4f} to {after['value']:.4f}: {with_interval(cell(board, 'Random', f'{kind}, gain'))}"
             document = "higher" if "cell" in kind else "within .01"
