@@ -44,7 +44,12 @@ def check_f_fidelity(make: Make) -> None:
     for where, attribution, params, counts in (
         (images, numbers(81, 4, 2, 6, 6), {"sizes": 4, "draws": 5, "canvas": "true", **PROBABILITY}, fifths),
         (images, numbers(82, 4, 6, 6), {"sizes": 4, "draws": 2, "absolute": True}, fifths),
-        (predicted(images), numbers(83, 4, 2, 6, 6), {"sizes": 4, "draws": 7, "beta": 0.6, "by": "accuracy"}, fifths),
+        (
+            predicted(images),
+            numbers(83, 4, 2, 6, 6),
+            {"sizes": 4, "draws": 7, "alpha": 0.9, "beta": 0.8, "by": "accuracy"},
+            fifths,
+        ),
         (
             tables,
             numbers(84, 4, 10),
