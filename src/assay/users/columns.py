@@ -33,7 +33,11 @@ class Numbers:
         """(N, width)"""
         numbers = values.to_numpy(np.float64, na_value=np.nan)
         missing = np.isnan(numbers)
-        return numbers[:, None] if self.filling is None else np.stack([np.where(missing, self.filling, numbers), missing], 1)
+        return (
+            numbers[:, None]
+            if self.filling is None
+            else np.stack([np.where(missing, self.filling, numbers), missing], 1)
+        )
 
     def decode(self, entries: NDArray[np.float64]) -> Any:
         column = pd.Series(self._values(entries[:, 0])).astype(self.dtype)
@@ -65,8 +69,10 @@ class Levels:
 
     def encode(self, values: Any) -> NDArray[np.float64]:
         """(N, width)"""
-        codes = pd.Categorical(values, categories=self.levels).codes
-        return np.equal(codes[:, None] % self.width, np.arange(self.width)).astype(np.float64)  # -1 is the last entry
+        codes = pd.Categorical(values, categories=self.levels).codes.astype(np.int64)  # -1: missing
+        rows = np.zeros((len(codes), self.width))
+        rows[np.arange(len(codes)), codes] = 1
+        return rows
 
     def decode(self, entries: NDArray[np.float64]) -> Any:
         """The category with the largest entry; the first one of several."""
@@ -102,7 +108,9 @@ def checked_column(where: str, values: Any) -> Any:
     """The column as numbers, as categories or as text; SpecError where it is none of them."""
     if isinstance(values.dtype, pd.SparseDtype):
         values = values.sparse.to_dense()
-    if isinstance(values.dtype, pd.CategoricalDtype) or (is_number(values) and not types.is_complex_dtype(values.dtype)):
+    if isinstance(values.dtype, pd.CategoricalDtype) or (
+        is_number(values) and not types.is_complex_dtype(values.dtype)
+    ):
         return values
     kind = types.infer_dtype(values, skipna=True)
     if kind == "string":
@@ -131,7 +139,9 @@ def _refusal(kind: str, values: Any) -> str:
             "with .astype(str), or all of it numbers."
         )
     first = values.dropna().iloc[0]
-    return f"holds {kind} values such as {_shown(first)} ({type(first).__name__}): numbers, categories or text are needed."
+    return (
+        f"holds {kind} values such as {_shown(first)} ({type(first).__name__}): numbers, categories or text are needed."
+    )
 
 
 def _checked_text(where: str, values: Any) -> Any:

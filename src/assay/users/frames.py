@@ -18,6 +18,7 @@ from assay.core.errors import SpecError, suggest
 from assay.core.features import Columns
 from assay.foreign.inputs import dtype_name
 from assay.users.columns import Column, Levels, Numbers, checked_column, column_of, is_number
+from assay.users.numbers import as_dtype
 from assay.users.phrases import counted, listed, of_rows, quoted
 from assay.users.reading import Reading
 from assay.users.rows import Rows
@@ -50,7 +51,10 @@ class Encoding:
         """The data frame whose rows have these entries."""
         numbers = entries.detach().cpu().double().numpy()
         parts = zip(self.columns, self.starts, strict=False)
-        found = {place: column.decode(numbers[:, start : start + column.width]) for place, (column, start) in enumerate(parts)}
+        found = {
+            place: column.decode(numbers[:, start : start + column.width])
+            for place, (column, start) in enumerate(parts)
+        }
         frame = pd.DataFrame(found, copy=False)
         frame.columns = self.names
         return frame
@@ -65,14 +69,16 @@ def read_frame(frame: Any, reference: Any | None, reading: Reading) -> Rows:
         reference = _aligned(reference, frame)
         columns = [
             _joined(name, first, second)
-            for name, first, second in zip(frame.columns, columns, _checked_columns("reference", reference), strict=True)
+            for name, first, second in zip(
+                frame.columns, columns, _checked_columns("reference", reference), strict=True
+            )
         ]
     encoding = Encoding(frame.columns, tuple(column_of(column, reading.whole) for column in columns))
     _check_size(frame.columns, encoding.columns, len(columns[0]))
     for name, start, end in (("x", 0, len(frame)), ("reference", len(frame), len(columns[0]))):
         _check_values(name, frame.columns, [column.iloc[start:end] for column in columns], reading.missing)
     dtype = reading.dtype or torch.get_default_dtype()
-    entries = as_dtype(torch.from_numpy(encoding.encode(columns)), dtype, "x")
+    entries = as_dtype("x", torch.from_numpy(encoding.encode(columns)), dtype)
     notes += _notes(encoding, columns, dtype)
     return Rows(
         entries[: len(frame)],
@@ -84,22 +90,12 @@ def read_frame(frame: Any, reference: Any | None, reading: Reading) -> Rows:
     )
 
 
-def as_dtype(numbers: Tensor, dtype: torch.dtype, name: str) -> Tensor:
-    """The numbers in another format; SpecError where one of them is too large for it."""
-    converted = numbers.to(dtype)
-    if numbers.is_floating_point() and bool((converted.isinf() & numbers.isfinite()).any()):
-        largest = float(numbers[numbers.isfinite()].abs().max())
-        raise SpecError(
-            f"{name} holds numbers up to {largest:.3g}, which {dtype_name(dtype)} cannot hold: give it in units that make "
-            "them smaller."
-        )
-    return converted
-
-
 def _index_notes(frame: Any, reading: Reading) -> list[str]:
     if INDEX not in frame.columns or reading.columns:
         return []
-    return [f"Careful: the column '{INDEX}' looks like row numbers that were saved with the table. Leave it out, if so."]
+    return [
+        f"Careful: the column '{INDEX}' looks like row numbers that were saved with the table. Leave it out, if so."
+    ]
 
 
 def _checked_frame(name: str, frame: Any) -> Any:
@@ -114,7 +110,9 @@ def _checked_frame(name: str, frame: Any) -> Any:
 
 
 def _checked_columns(name: str, frame: Any) -> list[Any]:
-    return [checked_column(f"{name}: column '{column}'", frame[column].reset_index(drop=True)) for column in frame.columns]
+    return [
+        checked_column(f"{name}: column '{column}'", frame[column].reset_index(drop=True)) for column in frame.columns
+    ]
 
 
 def _selected(name: str, frame: Any, wanted: Sequence[str]) -> Any:
@@ -139,7 +137,9 @@ def _aligned(reference: Any, frame: Any) -> Any:
         close = suggest(str(absent[0]), map(str, more))
         raise SpecError(f"reference has no column {quoted(absent)}, which x has: give the same columns in both.{close}")
     if more:
-        raise SpecError(f"reference has columns that x has not, {quoted(more)}: leave them out, or give them in x, too.")
+        raise SpecError(
+            f"reference has columns that x has not, {quoted(more)}: leave them out, or give them in x, too."
+        )
     return _checked_frame("reference", reference[list(frame.columns)])
 
 
@@ -150,15 +150,24 @@ def _joined(name: str, first: Any, second: Any) -> Any:
     if categories:
         levels = categories[0].cat.categories
         for column in pair:
-            more = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else sorted(column.dropna().unique())
+            more = (
+                column.cat.categories
+                if isinstance(column.dtype, pd.CategoricalDtype)
+                else sorted(column.dropna().unique())
+            )
             levels = levels.append(pd.Index(more).difference(levels, sort=False))
         same = pd.CategoricalDtype(levels, categories[0].cat.ordered)
         pair = [column.astype(same) for column in pair]
     elif is_number(first) != is_number(second):
-        pair = [column.astype(other.dtype) if column.isna().all() else column for column, other in zip(pair, pair[::-1], strict=True)]
+        pair = [
+            column.astype(other.dtype) if column.isna().all() else column
+            for column, other in zip(pair, pair[::-1], strict=True)
+        ]
         if is_number(pair[0]) != is_number(pair[1]):
             kinds = ["numbers" if is_number(column) else "text" for column in pair]
-            raise SpecError(f"column '{name}' holds {kinds[0]} in x and {kinds[1]} in the reference: give the same in both.")
+            raise SpecError(
+                f"column '{name}' holds {kinds[0]} in x and {kinds[1]} in the reference: give the same in both."
+            )
     return pd.concat(pair, ignore_index=True)
 
 
@@ -179,14 +188,17 @@ def _check_values(name: str, names: Any, columns: Sequence[Any], missing: bool) 
         if types.is_float_dtype(values.dtype):
             infinite = np.isinf(values.to_numpy(np.float64, na_value=np.nan))
             if infinite.any():
-                raise SpecError(f"{name}: column '{column}' has infinite values in {of_rows(infinite)}: leave them out.")
+                raise SpecError(
+                    f"{name}: column '{column}' has infinite values in {of_rows(infinite)}: leave them out."
+                )
     absent = {str(column): values.isna().to_numpy() for column, values in zip(names, columns, strict=True)}
     absent = {column: mask for column, mask in absent.items() if mask.any()}
     if absent and not missing:
         noun = "the column" if len(absent) == 1 else f"{len(absent)} columns,"
         raise SpecError(
-            f"{name} has missing values in {of_rows(np.any(list(absent.values()), axis=0))}, in {noun} {quoted(absent)}, "
-            "and the model does not read them: leave these rows out, or fill them as those that the model was trained on."
+            f"{name} has missing values in {of_rows(np.any(list(absent.values()), axis=0))}, in {noun} "
+            f"{quoted(absent)}, and the model does not read them: leave these rows out, or fill them as those that the "
+            "model was trained on."
         )
 
 
@@ -202,13 +214,19 @@ def _notes(encoding: Encoding, columns: Sequence[Any], dtype: torch.dtype) -> li
     lacking = [f"{name} ({int(values.isna().sum())})" for name, _, values in named if values.isna().any()]
     if lacking:
         notes.append(f"Columns with missing values have an entry that says so: {listed(lacking, 8)}.")
-    return notes + _number_notes([(name, values) for name, column, values in named if isinstance(column, Numbers)], dtype)
+    return notes + _number_notes(
+        [(name, values) for name, column, values in named if isinstance(column, Numbers)], dtype
+    )
 
 
 def _many(name: str, column: Levels, values: Any) -> str:
-    are_numbers = not isinstance(column.dtype, pd.CategoricalDtype) and pd.to_numeric(values, errors="coerce").notna().all()
-    hint = "they are numbers written as text: pd.to_numeric makes it one column of numbers" if are_numbers else (
-        "each is a category by itself. Leave the column out if it only names the row"
+    are_numbers = (
+        not isinstance(column.dtype, pd.CategoricalDtype) and pd.to_numeric(values, errors="coerce").notna().all()
+    )
+    hint = (
+        "they are numbers written as text: pd.to_numeric makes it one column of numbers"
+        if are_numbers
+        else ("each is a category by itself. Leave the column out if it only names the row")
     )
     return f"Column '{name}' has {len(column.levels):,} different values in {len(values):,} rows: {hint}."
 
@@ -218,10 +236,10 @@ def _number_notes(numbers: list[tuple[str, Any]], dtype: torch.dtype) -> list[st
     notes = [f"Columns of {', '.join(kinds)} are read as {dtype_name(dtype)}."] if kinds else []
     exact = 2 / torch.finfo(dtype).eps  # whole numbers up to here
     large = [
-        name
-        for name, values in numbers
-        if types.is_integer_dtype(values.dtype) and float(values.abs().max()) > exact
+        name for name, values in numbers if types.is_integer_dtype(values.dtype) and float(values.abs().max()) > exact
     ]
     if large:
-        notes.append(f"Careful: {dtype_name(dtype)} rounds whole numbers above {exact:,.0f}, as there are in {quoted(large)}.")
+        notes.append(
+            f"Careful: {dtype_name(dtype)} rounds whole numbers above {exact:,.0f}, as there are in {quoted(large)}."
+        )
     return notes

@@ -63,11 +63,12 @@ def check_preparation(
     side, resize = side if side is not None else resize, resize if resize is not None else side
     if side is not None and resize is not None and not 1 <= side <= resize <= LARGEST:
         raise SpecError(
-            f"{prefix}side={side} cannot be cut out of images of resize={resize} pixels: write 1 <= side <= resize <= {LARGEST}."
+            f"{prefix}side={side} cannot be cut out of images of resize={resize} pixels: write "
+            f"1 <= side <= resize <= {LARGEST}."
         )
     counts = {len(numbers or ()) for numbers in (mean, deviation)}
     if (mean, deviation) != (None, None) and (counts not in ({1}, {3}) or min(deviation or (0,)) <= 0):
         raise SpecError(
-            f"{prefix}mean={mean} and deviation={deviation} need three numbers each, for red, green and blue, or one for grey, "
-            "and deviations above 0."
+            f"{prefix}mean={mean} and deviation={deviation} need three numbers each, for red, green and "
+            "blue, or one for grey, and deviations above 0."
         )

@@ -33,8 +33,8 @@ class Reading:
     missing: bool = False  # the model reads missing values
     whole: bool = True  # columns of whole numbers reach the model as such, rounded; False: as floats
     columns: tuple[str, ...] = ()  # that the model reads, in its order; empty: all
-    inputs: tuple[str, ...] = ()  # names of the model's inputs, where it has several
-    tokens: bool = False  # whole numbers are token ids
+    inputs: tuple[str, ...] = ()  # names of the model's inputs
+    tokens: bool = False  # rows of whole numbers are token ids
     tensors: bool = False  # several inputs reach the model as tensors, whatever the user gave
     channels_last: bool = False  # the model reads images (height, width, channels)
 
