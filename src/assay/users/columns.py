@@ -62,6 +62,7 @@ class Levels:
     levels: Any  # their values, an array in the column's format
     dtype: Any  # of the column that is given back
     missing: bool = False
+    nothing: Any = None  # what a column of objects has in place of a missing value
 
     @property
     def width(self) -> int:
@@ -80,7 +81,8 @@ class Levels:
         codes = np.where(codes == len(self.levels), -1, codes)
         if isinstance(self.dtype, pd.CategoricalDtype):
             return pd.Series(pd.Categorical.from_codes(codes, dtype=self.dtype))
-        return pd.Series(self.levels.take(codes, allow_fill=True)).astype(self.dtype)
+        column = pd.Series(self.levels.take(codes, allow_fill=True)).astype(self.dtype)
+        return column.where(codes >= 0, self.nothing) if self.dtype == object else column
 
 
 Column: TypeAlias = Numbers | Levels
@@ -97,7 +99,8 @@ def column_of(values: Any, whole: bool) -> Column:
         filling = float(present.mean()) if len(present) else 0.0
         return Numbers(values.dtype if keep else np.dtype(np.float64), filling if missing else None)
     found = sorted(values.dropna().unique())
-    return Levels(pd.array(found, dtype=values.dtype), values.dtype, missing)
+    nothing = values[values.isna()].iloc[0] if missing else None
+    return Levels(pd.array(found, dtype=values.dtype), values.dtype, missing, nothing)
 
 
 def is_number(values: Any) -> bool:
@@ -113,9 +116,11 @@ def checked_column(where: str, values: Any) -> Any:
     ):
         return values
     kind = types.infer_dtype(values, skipna=True)
+    if kind == "empty":
+        return values
     if kind == "string":
         return _checked_text(where, values)
-    if kind in ("integer", "floating", "mixed-integer-float", "decimal", "boolean", "empty"):
+    if kind in ("integer", "floating", "mixed-integer-float", "decimal", "boolean"):
         inferred = values.infer_objects()
         return inferred if is_number(inferred) else values.astype("boolean" if kind == "boolean" else np.float64)
     raise SpecError(f"{where} {_refusal(kind, values)}")

@@ -88,7 +88,8 @@ def _frame(path: Path, read: Callable[[], Any]) -> Any:
         raise SpecError(f"'{path}' needs pyarrow to be read: install it, with pip install pyarrow.") from error
     except Exception as error:  # pandas and pyarrow have errors of their own
         kind = path.suffix.lower().removeprefix(".").upper()
-        raise SpecError(f"'{path}' is no readable {kind} file: {one_line(error)}. It may be cut off.") from error
+        advice = "Save it as UTF-8" if isinstance(error, UnicodeDecodeError) else "It may be cut off"
+        raise SpecError(f"'{path}' is no readable {kind} file: {one_line(error)}. {advice}.") from error
     if frame.empty:
         raise SpecError(
             f"'{path}' is a table of {counted(len(frame), 'row')} and {counted(frame.shape[1], 'column')}: give one "

@@ -66,17 +66,17 @@ def read_frame(frame: Any, reference: Any | None, reading: Reading) -> Rows:
     frame = _checked_frame("x", _selected("x", frame, reading.columns))
     columns = _checked_columns("x", frame)
     if reference is not None:
-        reference = _aligned(reference, frame)
+        reference = _aligned(_selected("reference", reference, reading.columns), frame)
         columns = [
             _joined(name, first, second)
             for name, first, second in zip(
                 frame.columns, columns, _checked_columns("reference", reference), strict=True
             )
         ]
-    encoding = Encoding(frame.columns, tuple(column_of(column, reading.whole) for column in columns))
-    _check_size(frame.columns, encoding.columns, len(columns[0]))
     for name, start, end in (("x", 0, len(frame)), ("reference", len(frame), len(columns[0]))):
         _check_values(name, frame.columns, [column.iloc[start:end] for column in columns], reading.missing)
+    encoding = Encoding(frame.columns, tuple(column_of(column, reading.whole) for column in columns))
+    _check_size(frame.columns, encoding.columns, len(columns[0]))
     dtype = reading.dtype or torch.get_default_dtype()
     entries = as_dtype("x", torch.from_numpy(encoding.encode(columns)), dtype)
     notes += _notes(encoding, columns, dtype)
@@ -235,9 +235,7 @@ def _number_notes(numbers: list[tuple[str, Any]], dtype: torch.dtype) -> list[st
     kinds = sorted({str(values.dtype) for _, values in numbers} - {dtype_name(dtype)})
     notes = [f"Columns of {', '.join(kinds)} are read as {dtype_name(dtype)}."] if kinds else []
     exact = 2 / torch.finfo(dtype).eps  # whole numbers up to here
-    large = [
-        name for name, values in numbers if types.is_integer_dtype(values.dtype) and float(values.abs().max()) > exact
-    ]
+    large = [name for name, values in numbers if types.is_integer_dtype(values.dtype) and (values.abs() > exact).any()]
     if large:
         notes.append(
             f"Careful: {dtype_name(dtype)} rounds whole numbers above {exact:,.0f}, as there are in {quoted(large)}."

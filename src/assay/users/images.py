@@ -63,7 +63,7 @@ def read_pictures(images: Sequence[Image.Image], reference: Sequence[Image.Image
         "image",
         given=_channels_last if reading.channels_last else None,
         reference=extra[0] if extra else None,
-        notes=(_told(prepared, sizes),),
+        notes=(_told(prepared, sizes, reading),),
         picture=prepared.picture,
     )
 
@@ -117,29 +117,27 @@ def _preparation(sizes: set[tuple[int, int]], grey: bool, reading: Reading) -> P
     return Preparation(resize, side, *colours)
 
 
-def _told(prepared: Preparation, sizes: set[tuple[int, int]]) -> str:
+def _told(prepared: Preparation, sizes: set[tuple[int, int]], reading: Reading) -> str:
+    square = f"{prepared.side} x {prepared.side}"
+    size = f"are resized to {prepared.resize} pixels (the shorter side) and cropped to {square}"
     if prepared.resize is None:
-        width, height = next(iter(sizes))
-        size = f"keep their size, {width} x {height} pixels"
-    else:
-        square = f"{prepared.side} x {prepared.side}"
-        size = f"are resized to {prepared.resize} pixels (the shorter side) and cropped to {square}"
-    grey = "grey images " if len(prepared.mean) == 1 else ""
-    return (
-        f"Images {size}; {grey}{_colours(prepared)}. Say what your model reads with resize, side, mean and deviation."
-    )
+        size = "keep their size, {} x {} pixels".format(*next(iter(sizes)))
+    grey = "as grey ones " if len(prepared.mean) == 1 else ""
+    chosen = reading.mean is None or (reading.resize is None and reading.side is None)
+    advice = " Say what the model reads with resize, side, mean and deviation." if chosen else ""
+    return f"Images {size}, {grey}with colours in 0..1{_standardised(prepared)}.{advice}"
 
 
-def _colours(prepared: Preparation) -> str:
+def _standardised(prepared: Preparation) -> str:
     if not any(prepared.mean) and set(prepared.deviation) == {1.0}:
-        return "colours are in 0..1"
-    return f"colours in 0..1 are standardised by mean={prepared.mean} and deviation={prepared.deviation}"
+        return ""
+    return f", standardised by mean={prepared.mean} and deviation={prepared.deviation}"
 
 
 def _scaled(prepared: Preparation, dtype: str) -> str:
     return (
-        f"x holds colours in 0..255 ({dtype}): they are divided by 255, {_colours(prepared)}. Write scale='as is' if "
-        "the model reads 0..255."
+        f"x holds colours in 0..255 ({dtype}): they are divided by 255{_standardised(prepared)}. Write scale='as is' "
+        "if the model reads 0..255."
     )
 
 
