@@ -29,6 +29,7 @@ INSTEAD = {
         (".xlsx", ".xls", ".json", ".jsonl", ".feather", ".arff", ".mat", ".h5"), "This format is not read"
     ),
 }
+OTHER_TEXT = "is no text in UTF-8: save it as that."
 PYTHON = "save a table with DataFrame.to_parquet, arrays with numpy.savez, or pass the data themselves in Python"
 
 
@@ -84,12 +85,13 @@ def _parquet(path: Path) -> Opened:
 def _frame(path: Path, read: Callable[[], Any]) -> Any:
     try:
         frame = read()
+    except UnicodeDecodeError as error:
+        raise SpecError(f"'{path}' {OTHER_TEXT}") from error
     except ImportError as error:
         raise SpecError(f"'{path}' needs pyarrow to be read: install it, with pip install pyarrow.") from error
     except Exception as error:  # pandas and pyarrow have errors of their own
         kind = path.suffix.lower().removeprefix(".").upper()
-        advice = "Save it as UTF-8" if isinstance(error, UnicodeDecodeError) else "It may be cut off"
-        raise SpecError(f"'{path}' is no readable {kind} file: {one_line(error)}. {advice}.") from error
+        raise SpecError(f"'{path}' is no readable {kind} file: {one_line(error)}. It may be cut off.") from error
     if frame.empty:
         raise SpecError(
             f"'{path}' is a table of {counted(len(frame), 'row')} and {counted(frame.shape[1], 'column')}: give one "
@@ -101,8 +103,8 @@ def _frame(path: Path, read: Callable[[], Any]) -> Any:
 def _texts(path: Path) -> Opened:
     try:
         lines = path.read_text("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"'{path}' is no readable text: {one_line(error)}. Save it as UTF-8.") from error
+    except UnicodeDecodeError as error:
+        raise SpecError(f"'{path}' {OTHER_TEXT}") from error
     return Opened([line for line in lines if line.strip()], notes=(f"Every line of '{path}' is a text.",))
 
 

@@ -15,6 +15,7 @@ from assay.core.features import Pixels
 from assay.foreign.inputs import checked_rows, dtype_name
 from assay.users.image_files import ImageFiles
 from assay.users.numbers import conversion, floats
+from assay.users.phrases import counted
 from assay.users.pictures import DEVIATION, MEAN, RESIZE, SIDE, Preparation
 from assay.users.reading import Reading
 from assay.users.rows import Rows
@@ -182,9 +183,8 @@ def _array_preparation(parts: list[Tensor], reading: Reading) -> Preparation | N
         return None
     colours = (reading.mean or (0.0,), reading.deviation or (1.0,))
     if len(colours[0]) not in (1, parts[0].shape[1]):
-        raise SpecError(
-            f"mean={reading.mean} has {len(colours[0])} numbers, and images have {parts[0].shape[1]} channels."
-        )
+        channels = counted(parts[0].shape[1], "channel")
+        raise SpecError(f"mean={reading.mean} has {len(colours[0])} numbers, and images have {channels}.")
     return Preparation(None, None, *colours)
 
 

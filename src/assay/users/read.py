@@ -93,7 +93,10 @@ def _read(data: Any, reference: Any, reading: Reading) -> Rows:
     """By the kind of the data."""
     texts = texts_of(data, reading)
     if texts is not None:
-        return read_texts(texts, None if reference is None else texts_of(reference, reading), reading)
+        others = None if reference is None else texts_of(reference, reading)
+        if reference is not None and others is None:
+            raise SpecError(f"x holds texts, and reference is {type(reference).__name__}: give texts there, too.")
+        return read_texts(texts, others, reading)
     if isinstance(data, Photos) or _are_images(data):
         if reference is not None and not (isinstance(reference, Photos) or _are_images(reference)):
             raise SpecError(f"x holds images, and reference is {type(reference).__name__}: give images there, too.")
