@@ -95,12 +95,18 @@ def column_of(values: Any, whole: bool) -> Column:
         return Levels(values.cat.categories, values.dtype, missing)
     if is_number(values):
         keep = whole or types.is_bool_dtype(values.dtype) or types.is_float_dtype(values.dtype)
-        present = values.dropna().to_numpy(np.float64)
-        filling = float(present.mean()) if len(present) else 0.0
-        return Numbers(values.dtype if keep else np.dtype(np.float64), filling if missing else None)
+        return Numbers(values.dtype if keep else np.dtype(np.float64), _mean(values) if missing else None)
     found = sorted(values.dropna().unique())
     nothing = values[values.isna()].iloc[0] if missing else None
     return Levels(pd.array(found, dtype=values.dtype), values.dtype, missing, nothing)
+
+
+def _mean(values: Any) -> float:
+    """The mean of the values that are there; 0 of none."""
+    present = values.dropna().to_numpy(np.float64)
+    with np.errstate(over="ignore"):
+        mean = float(present.mean()) if len(present) else 0.0
+    return mean if np.isfinite(mean) else float((present / len(present)).sum())
 
 
 def is_number(values: Any) -> bool:
