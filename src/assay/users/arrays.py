@@ -29,8 +29,6 @@ def read_array(data: Any, reference: Any | None, reading: Reading) -> Rows:
         return read_tokens(data, reference, reading)
     x = numbers_of("x", data)
     extra = None if reference is None else numbers_of("reference", reference)
-    if reading.by is not None and x.dim() != 3:
-        raise SpecError(f"by='{reading.by}' is about series, and x has shape {tuple(x.shape)}: leave it out.")
     if x.dim() not in (2, 3, 4):
         raise SpecError(
             f"x has shape {tuple(x.shape)}: {'for one row, give x[None]; ' if x.dim() == 1 else ''}{SHAPES}."

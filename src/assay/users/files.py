@@ -39,7 +39,8 @@ def open_data(path: str | Path, label: str | None = None, reading: Reading = Rea
     if place.is_dir():
         return _folder(place, reading.limit or LIMIT)
     if not place.is_file():
-        raise SpecError(f"there is no file '{path}'.{_near(place)}")
+        text = " For a text, give a list of texts." if " " in str(path) and not place.suffix else ""
+        raise SpecError(f"there is no file '{path}'.{_near(place)}{text}")
     if place.stat().st_size == 0:
         raise SpecError(f"'{path}' is empty: data are needed.")
     suffix = place.suffix.lower()
@@ -126,6 +127,7 @@ def _arrays(path: str, label: str | None, reading: Reading) -> Opened:
     return Opened(
         _one_or_all(found, rows, single),
         None if label is None else found[label],
+        label,
         reference=_one_or_all(beside, rows, single) if all(name in beside for name in rows) else None,
         reference_label=beside.get(label or LABEL),
         notes=note,
@@ -158,6 +160,6 @@ def _folder(path: Path, limit: int) -> Opened:
     return Opened(
         Photos(files, tuple(name for _, _, name in taken)),
         None if names else np.array([label for _, label, _ in taken]),
-        () if names else files.classes,
+        classes=() if names else files.classes,
         notes=(f"'{path}': {of_all} images {classes} are read.{more}",),
     )

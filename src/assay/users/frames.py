@@ -220,14 +220,12 @@ def _notes(encoding: Encoding, columns: Sequence[Any], dtype: torch.dtype) -> li
 
 
 def _many(name: str, column: Levels, values: Any) -> str:
-    are_numbers = (
-        not isinstance(column.dtype, pd.CategoricalDtype) and pd.to_numeric(values, errors="coerce").notna().all()
-    )
-    hint = (
-        "they are numbers written as text: pd.to_numeric makes it one column of numbers"
-        if are_numbers
-        else ("each is a category by itself. Leave the column out if it only names the row")
-    )
+    texts = values.dropna().astype(str)
+    hint = "each is a category by itself. Leave the column out if it only names the row"
+    if (texts.str.count(" ") >= 2).mean() > 0.5:
+        hint = f"each is a category by itself. Write text='{name}' if the rows are these texts"
+    elif not isinstance(column.dtype, pd.CategoricalDtype) and pd.to_numeric(texts, errors="coerce").notna().all():
+        hint = "they are numbers written as text: pd.to_numeric makes it one column of numbers"
     return f"Column '{name}' has {len(column.levels):,} different values in {len(values):,} rows: {hint}."
 
 

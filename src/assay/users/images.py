@@ -113,6 +113,12 @@ def _preparation(sizes: set[tuple[int, int]], grey: bool, reading: Reading) -> P
     if resize is None and len(sizes) > 1:
         resize, side = RESIZE, SIDE
     colours: tuple[tuple[float, ...], tuple[float, ...]] = ((0.0,), (1.0,)) if grey else (MEAN, DEVIATION)
+    if reading.scale == "as is" and reading.mean is not None:
+        raise SpecError(
+            "mean and deviation standardise colours in 0..1, and scale='as is' keeps 0..255: give one of both."
+        )
+    if reading.scale == "as is":
+        colours = (0.0,) * len(colours[0]), (1 / 255,) * len(colours[0])
     if reading.mean is not None and reading.deviation is not None:
         colours = reading.mean, reading.deviation
     return Preparation(resize, side, *colours)
@@ -124,9 +130,10 @@ def _told(prepared: Preparation, sizes: set[tuple[int, int]], reading: Reading) 
     if prepared.resize is None:
         size = "keep their size, {} x {} pixels".format(*next(iter(sizes)))
     grey = "as grey ones " if len(prepared.mean) == 1 else ""
+    top = "255" if reading.scale == "as is" else f"1{_standardised(prepared)}"
     chosen = reading.mean is None or (reading.resize is None and reading.side is None)
     advice = " Say what the model reads with resize, side, mean and deviation." if chosen else ""
-    return f"Images {size}, {grey}with colours in 0..1{_standardised(prepared)}.{advice}"
+    return f"Images {size}, {grey}with colours in 0..{top}.{advice}"
 
 
 def _standardised(prepared: Preparation) -> str:

@@ -43,9 +43,12 @@ def read_dataset(name: str, data: Any, reading: Reading) -> Opened:
     if not pairs:
         raise SpecError(f"{name}: the {kind} has no rows.")
     rows = _first(_joined(name, [rows for rows, _ in pairs]), limit)
+    told = _told(name, data, _count(rows))
+    key = next((key for key in LABELS if key in rows), None) if isinstance(rows, Mapping) else None
+    if key is not None:
+        return Opened({name: part for name, part in rows.items() if name != key}, rows[key], key, notes=told)
     labels = [labels for _, labels in pairs]
-    label = None if labels[0] is None else np.asarray(_first(_joined(name, labels), limit))
-    return Opened(rows, label, notes=_told(name, data, _count(rows)))
+    return Opened(rows, None if labels[0] is None else _first(_joined(name, labels), limit), notes=told)
 
 
 def _batches(data: Any, limit: int) -> Iterator[Any]:
@@ -86,9 +89,6 @@ def _has_order(loader: DataLoader[Any]) -> bool:
 
 
 def _rows_and_labels(name: str, batch: Any) -> tuple[Any, Any]:
-    if isinstance(batch, Mapping):
-        label = next((key for key in LABELS if key in batch), None)
-        return {key: values for key, values in batch.items() if key != label}, None if label is None else batch[label]
     if not isinstance(batch, tuple | list) or all(isinstance(part, str | Image.Image) for part in batch):
         return batch, None
     if len(batch) > 2:

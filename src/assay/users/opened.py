@@ -12,6 +12,7 @@ class Opened:
 
     data: Any
     label: Any = None  # one per row; None: none, or a column of a data frame
+    label_name: str | None = None  # the array or key that they stood under
     classes: tuple[str, ...] = ()  # names of the classes, where labels are their numbers
     reference: Any = None  # training rows
     reference_label: Any = None

@@ -24,6 +24,15 @@ from assay.users.tables import as_pandas, is_frame, read_table, table_of
 from assay.users.texts import read_texts, texts_of
 from assay.users.tokens import is_tokenized, read_tokens
 
+PLURAL = {"image": "images", "series": "series", "table": "a table", "tokens": "words or tokens"}
+KINDS = {  # that an option is about
+    "by": ("series",),
+    "channels_first": ("image", "series"),
+    **dict.fromkeys(("scale", "resize", "side", "mean"), ("image",)),
+    "words": ("tokens",),
+    "text": ("tokens",),
+}
+
 
 def read_rows(data: Any, *, reference: Any = None, label: Any = None, reading: Reading = Reading()) -> Rows:
     """A user's data as rows: paths, data frames, arrays, tensors, lists, texts, images, data sets, loaders or dicts.
@@ -37,7 +46,7 @@ def read_rows(data: Any, *, reference: Any = None, label: Any = None, reading: R
     train = Opened(opened.reference, opened.reference_label)
     if reference is not None:
         train = _opened("reference", reference, named, reading)
-    if named is not None and opened.label is None:
+    if named is not None and opened.label_name != named:
         opened, train = _label_taken(opened, train, named)
     elif label is not None and named is None:
         opened = replace(opened, label=label)
@@ -47,6 +56,7 @@ def read_rows(data: Any, *, reference: Any = None, label: Any = None, reading: R
             "with the same sub-folders, or list the classes of both in their classes.txt."
         )
     rows = _read(opened.data, train.data, reading)
+    _check_options(rows.kind, reading)
     name = "label" if named is None else f"label '{named}'"
     labels = None if opened.label is None else checked_labels(name, opened.label, len(rows))
     if named is not None and labels is not None:
@@ -61,6 +71,14 @@ def read_rows(data: Any, *, reference: Any = None, label: Any = None, reading: R
     )
 
 
+def _check_options(kind: str, reading: Reading) -> None:
+    """SpecError for an option that says nothing about such rows: it would be passed over."""
+    for name, kinds in KINDS.items():
+        if getattr(reading, name) not in (None, ()) and kind not in kinds:
+            wanted = " and ".join(PLURAL[one] for one in kinds)
+            raise SpecError(f"{name} is about {wanted}, and x is read as {PLURAL[kind]}: leave it out.")
+
+
 def _opened(name: str, data: Any, label: str | None, reading: Reading) -> Opened:
     if isinstance(data, str | Path):
         return open_data(data, label, reading)
@@ -72,8 +90,10 @@ def _opened(name: str, data: Any, label: str | None, reading: Reading) -> Opened
 def _label_taken(opened: Opened, train: Opened, name: str) -> tuple[Opened, Opened]:
     """The data without the column of labels; the reference without it, too, if it has one."""
     if not (is_frame(opened.data) or isinstance(opened.data, Mapping)):
-        kind = type(opened.data).__name__
-        raise SpecError(f"label='{name}' names a column, and x is {kind}: give one label per row as an array.")
+        raise SpecError(
+            f"label='{name}' names a column, and x has none ({type(opened.data).__name__}): give one label per row as "
+            "an array, or leave label out."
+        )
     names = {str(key): key for key in (opened.data.columns if is_frame(opened.data) else opened.data)}
     if name not in names:
         raise SpecError(f"there is no column '{name}' for the label.{suggest(name, names)} x has {listed(names, 20)}.")

@@ -180,9 +180,6 @@ def test_an_array_of_three_axes_is_refused_with_the_lines_that_would_work():
     )
     assert refusal(drawn(2, 8, 8)) == f"x has shape (2, 8, 8){lines}"
     assert refusal(drawn(3, 8, 8)) == f"x has shape (3, 8, 8){lines} For one image, give x[None]."
-    assert refusal(drawn(3, 8), reading=Reading(by="steps")) == (
-        "by='steps' is about series, and x has shape (3, 8): leave it out."
-    )
 
 
 @pytest.mark.parametrize(
@@ -304,6 +301,25 @@ def test_floats_in_0_to_255_are_refused_with_two_ways_on():
 )
 def test_options_of_images_that_do_not_fit_are_refused(x, options, words):
     assert refusal(x, reading=Reading(**options)) == words
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"by": "steps"}, "by is about series, and x is read as a table: leave it out."),
+        (
+            {"channels_first": False},
+            "channels_first is about images and series, and x is read as a table: leave it out.",
+        ),
+        ({"scale": "unit"}, "scale is about images, and x is read as a table: leave it out."),
+        ({"resize": 8}, "resize is about images, and x is read as a table: leave it out."),
+        ({"mean": (0.5,), "deviation": (0.5,)}, "mean is about images, and x is read as a table: leave it out."),
+        ({"words": (("a",),)}, "words is about words or tokens, and x is read as a table: leave it out."),
+    ],
+    ids=str,
+)
+def test_an_option_that_would_be_passed_over_is_refused(options, words):
+    assert refusal(drawn(3, 8), reading=Reading(**options)) == words
 
 
 @pytest.mark.parametrize(

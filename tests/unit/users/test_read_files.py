@@ -185,6 +185,23 @@ def test_pillow_s_images_are_read_like_files(photos):
     )
 
 
+def test_files_of_images_for_a_model_that_reads_0_to_255(photos):
+    rows = read_rows("photos/ant/0.png", reading=Reading(scale="as is"))
+    with Image.open("photos/ant/0.png") as image:
+        assert torch.allclose(rows.x[0], torch.from_numpy(np.array(image)).permute(2, 0, 1).float(), atol=1e-4)
+    assert ", with colours in 0..255. Say" in rows.notes[0]
+    assert torch.allclose(rows.picture(rows.x), rows.x / 255, atol=1e-6)
+    assert refusal("photos", reading=Reading(scale="as is", mean=(0.5,) * 3, deviation=(0.5,) * 3)) == (
+        "mean and deviation standardise colours in 0..1, and scale='as is' keeps 0..255: give one of both."
+    )
+
+
+def test_a_label_that_a_folder_does_not_have_is_not_passed_over(photos):
+    assert refusal("photos", label="kind") == (
+        "label='kind' names a column, and x has none (Photos): give one label per row as an array, or leave label out."
+    )
+
+
 def test_folders_of_other_classes_are_no_reference(photos):
     save(photos / "others" / "cat" / "0.png", 0)
     assert refusal("photos", reference="others") == (
@@ -217,6 +234,7 @@ def test_folders_without_images_are_refused(photos):
 def test_a_wrong_path_is_answered_with_what_is_near(here):
     people().to_csv("people.csv", index=False)
     assert refusal("peple.csv") == "there is no file 'peple.csv'. Did you mean 'people.csv'?"
+    assert refusal("what a movie") == "there is no file 'what a movie'. For a text, give a list of texts."
     assert refusal("data/people.csv") == "there is no file 'data/people.csv'. There is no folder 'data' either."
     assert refusal(people().drop(columns="y"), reference="peple.csv", label=[1, 2, 3]) == (
         "there is no file 'peple.csv'. Did you mean 'people.csv'?"

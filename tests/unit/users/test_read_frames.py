@@ -225,13 +225,16 @@ def test_a_column_of_many_numbers_with_one_text_is_no_category():
 
 def test_many_categories_work_and_are_told():
     frame = pd.DataFrame({"name": [f"n{i}" for i in range(51)], "zip": [str(i) for i in range(51)], "v": 1.0})
+    frame["review"] = [f"a movie of {i}" for i in range(51)]
     rows = read_rows(frame, reading=EXACT)
-    assert rows.x.shape == (51, 103)
+    assert rows.x.shape == (51, 154)
     assert rows.notes[1:] == (
         "Column 'name' has 51 different values in 51 rows: each is a category by itself. Leave the column out if it "
         "only names the row.",
         "Column 'zip' has 51 different values in 51 rows: they are numbers written as text: pd.to_numeric makes it one "
         "column of numbers.",
+        "Column 'review' has 51 different values in 51 rows: each is a category by itself. Write text='review' if the "
+        "rows are these texts.",
     )
     assert len(read_rows(frame[:50], reading=EXACT).notes) == 1
 
@@ -340,7 +343,7 @@ def test_a_wrong_label_is_answered_with_the_columns():
         "there is no column 'sexe' for the label. Did you mean 'sex'? x has age, pay, sex, job, left."
     )
     assert refusal(np.eye(3), label="y") == (
-        "label='y' names a column, and x is ndarray: give one label per row as an array."
+        "label='y' names a column, and x has none (ndarray): give one label per row as an array, or leave label out."
     )
     assert refusal(people(), label=["no", "yes"]) == "label has shape (2,): one label per row is needed, (4,)."
 

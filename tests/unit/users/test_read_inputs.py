@@ -159,6 +159,8 @@ def test_data_sets_without_length_and_with_random_numbers_are_read():
     assert torch.equal(rows.x, read_rows(Augmented()).x)
     assert rows.label.tolist() == ["a", "b", "a"]
     assert list(rows.given(rows.x)) == ["pixels"]
+    assert read_rows(Augmented(), label="label").label.tolist() == ["a", "b", "a"]
+    assert "names a column, and x has none (Tensor)" in refusal(dataset(4), label="y")
 
 
 class Listed(Dataset):
