@@ -33,7 +33,8 @@ class TreeShap:
     classifiers add up scores, log-odds. Where the model answers with these, they are explained (for scikit-learn's
     GradientBoostingClassifier: if they start at 0). Probabilities of boosted trees need two classes and a background,
     and are not exact, because shap scales the log-odds' values, reference by reference, to the difference of
-    probabilities. Needs no gradients; needs an estimator in scikit-learn's manner.
+    probabilities. A category that the trees read as one column gets one value. Needs no gradients; needs an estimator
+    in scikit-learn's manner, or a Booster of XGBoost or LightGBM.
     """
 
     background: int = 0  # how many reference rows replace unknown features; 0: the training rows in the trees

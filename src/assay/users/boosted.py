@@ -60,16 +60,15 @@ def booster(model: Any) -> BoostedClasses | BoostedValue:
 def as_usual(model: Any, margins: bool) -> Any:
     """A boosted estimator as scikit-learn would have it: CatBoost's regressors have no classes; with ``margins``,
     classifiers have these as scores. Any other estimator unchanged."""
-    options, names = MARGINS.get(package(model)), getattr(model, "feature_names_in_", None)
-    if options is None or not hasattr(model, "classes_"):
+    options, classes = MARGINS.get(package(model)), getattr(model, "classes_", None)
+    if options is None or classes is None:
         return model
-    if len(model.classes_) == 0:
+    names = getattr(model, "feature_names_in_", None)
+    if len(classes) == 0:
         return BoostedValue(model, model.predict, names)
-    return (
-        BoostedClasses(model, model.classes_, partial(model.predict, **options), model.predict_proba, names)
-        if margins
-        else model
-    )
+    if not margins:
+        return model
+    return BoostedClasses(model, classes, partial(model.predict, **options), model.predict_proba, names)
 
 
 def _xgboost(model: Any) -> BoostedClasses | BoostedValue:
