@@ -40,14 +40,15 @@ class Numbers:
         )
 
     def decode(self, entries: NDArray[np.float64]) -> Any:
-        column = pd.Series(self._values(entries[:, 0])).astype(self.dtype)
+        column = pd.Series(self.values_of(entries[:, 0])).astype(self.dtype)
         return column if self.filling is None else column.mask(entries[:, 1] > 0.5)
 
-    def _values(self, numbers: NDArray[np.float64]) -> NDArray[Any]:
+    def values_of(self, numbers: NDArray[np.float64]) -> NDArray[Any]:
+        """Any numbers as this column has them: whole, or True and False."""
         if types.is_bool_dtype(self.dtype):
             return numbers > 0.5
         if not types.is_integer_dtype(self.dtype):
-            return numbers
+            return numbers.astype(self.dtype) if isinstance(self.dtype, np.dtype) else numbers
         kind = np.dtype(getattr(self.dtype, "numpy_dtype", self.dtype))
         low, high = np.iinfo(kind).min, np.iinfo(kind).max
         most = np.nextafter(float(high), 0) if kind.itemsize == 8 else high  # 2**63 is a float64, and no int64

@@ -44,12 +44,21 @@ class Encoding:
     def starts(self) -> list[int]:
         return np.cumsum([0, *(column.width for column in self.columns)]).tolist()  # type: ignore[no-any-return]
 
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether all columns are numbers of one of numpy's formats: a frame of many columns is made at once."""
+        kinds = {column.dtype if isinstance(column, Numbers) else None for column in self.columns}
+        one = next(iter(kinds))
+        return len(kinds) == 1 and isinstance(one, np.dtype) and len(self.starts) == self.starts[-1] + 1
+
     def encode(self, columns: Sequence[Any]) -> NDArray[np.float64]:
         return np.concatenate([made.encode(values) for made, values in zip(self.columns, columns, strict=True)], axis=1)
 
     def decode(self, entries: Tensor) -> Any:
         """The data frame whose rows have these entries."""
         numbers = entries.detach().cpu().double().numpy()
+        if self.is_plain:
+            return pd.DataFrame(self.columns[0].values_of(numbers), columns=self.names)  # type: ignore[union-attr]
         parts = zip(self.columns, self.starts, strict=False)
         found = {
             place: column.decode(numbers[:, start : start + column.width])
@@ -146,29 +155,33 @@ def _aligned(reference: Any, frame: Any) -> Any:
 def _joined(name: str, first: Any, second: Any) -> Any:
     """A column of the rows and, below, of the reference."""
     pair = [first, second]
-    categories = [column for column in pair if isinstance(column.dtype, pd.CategoricalDtype)]
-    if categories:
-        levels = categories[0].cat.categories
-        for column in pair:
-            more = (
-                column.cat.categories
-                if isinstance(column.dtype, pd.CategoricalDtype)
-                else sorted(column.dropna().unique())
-            )
-            levels = levels.append(pd.Index(more).difference(levels, sort=False))
-        same = pd.CategoricalDtype(levels, categories[0].cat.ordered)
-        pair = [column.astype(same) for column in pair]
-    elif is_number(first) != is_number(second):
+    if any(isinstance(column.dtype, pd.CategoricalDtype) for column in pair):
+        return _joined_categories(pair)
+    if is_number(first) != is_number(second):
         pair = [
             column.astype(other.dtype) if column.isna().all() else column
             for column, other in zip(pair, pair[::-1], strict=True)
         ]
-        if is_number(pair[0]) != is_number(pair[1]):
-            kinds = ["numbers" if is_number(column) else "text" for column in pair]
-            raise SpecError(
-                f"column '{name}' holds {kinds[0]} in x and {kinds[1]} in the reference: give the same in both."
-            )
-    return pd.concat(pair, ignore_index=True)
+    kinds = ["numbers" if is_number(column) else "text" for column in pair]
+    if kinds[0] != kinds[1]:
+        raise SpecError(
+            f"column '{name}' holds {kinds[0]} in x and {kinds[1]} in the reference: give the same in both."
+        )
+    joined = pd.concat(pair, ignore_index=True)
+    if kinds[0] == "numbers" and not is_number(joined):  # True and False beside other numbers
+        return pd.Series(np.concatenate([column.to_numpy(np.float64, na_value=np.nan) for column in pair]))
+    return joined
+
+
+def _joined_categories(pair: Sequence[Any]) -> Any:
+    """With the categories of the first one that has some, in their order, and after these those of the other."""
+    own = [column.dtype for column in pair if isinstance(column.dtype, pd.CategoricalDtype)]
+    levels = own[0].categories
+    for column in pair:
+        found = own[-1].categories if column.dtype == own[-1] else sorted(column.dropna().unique())
+        levels = levels.append(pd.Index(found).difference(levels, sort=False))
+    same = pd.CategoricalDtype(levels, own[0].ordered)
+    return pd.concat([column.astype(same) for column in pair], ignore_index=True)
 
 
 def _check_size(names: Any, columns: Sequence[Column], rows: int) -> None:
@@ -211,7 +224,9 @@ def _notes(encoding: Encoding, columns: Sequence[Any], dtype: torch.dtype) -> li
         noun = counted(len(levels), "column") + (" holds" if len(levels) == 1 else " hold")
         notes.append(f"{noun} categories, an entry for each, explained as one column: {parts}.")
     notes += [_many(name, column, values) for name, column, values in levels if len(column.levels) > MANY]
-    lacking = [f"{name} ({int(values.isna().sum())})" for name, _, values in named if values.isna().any()]
+    lacking = [
+        f"{name} ({counted(int(values.isna().sum()), 'row')})" for name, _, values in named if values.isna().any()
+    ]
     if lacking:
         notes.append(f"Columns with missing values have an entry that says so: {listed(lacking, 8)}.")
     return notes + _number_notes(

@@ -84,7 +84,13 @@ def _opened(name: str, data: Any, label: str | None, reading: Reading) -> Opened
         return open_data(data, label, reading)
     if is_dataset(data):
         return read_dataset(name, data, reading)
-    return Opened([data] if isinstance(data, Image.Image) else as_pandas(data))
+    if isinstance(data, Image.Image):
+        return Opened([data])
+    frame = as_pandas(data)
+    converted = (
+        f"{name} is {type(data).__module__.partition('.')[0]}'s {type(data).__name__}, read as a frame of pandas."
+    )
+    return Opened(frame, notes=() if frame is data else (converted,))
 
 
 def _label_taken(opened: Opened, train: Opened, name: str) -> tuple[Opened, Opened]:

@@ -94,7 +94,7 @@ def test_missing_values_have_an_entry_where_the_model_reads_them():
     assert rows.features.groups == (0, 1, 1, 2, 2, 2, 3, 3, 3, 4)
     assert rows.x[:, 1:6].tolist() == [[1, 0, 0, 1, 0], [2, 1, 0, 0, 1], [3, 0, 1, 0, 0], [2, 1, 0, 1, 0]]
     pd.testing.assert_frame_equal(rows.given(rows.x), frame)
-    assert "Columns with missing values have an entry that says so: pay (2), sex (1)." in rows.notes
+    assert "Columns with missing values have an entry that says so: pay (2 rows), sex (1 row)." in rows.notes
     mean = rows.given(rows.x[:3].mean(dim=0, keepdim=True))
     assert mean["pay"].tolist() == [2.0]  # of those that have one
     assert refusal(frame) == (
@@ -153,6 +153,23 @@ def test_the_reference_has_the_same_columns_in_any_order_and_adds_its_categories
 )
 def test_another_reference_is_refused_by_the_name_of_the_column(reference, words):
     assert refusal(people(), reference=reference) == words
+
+
+def test_true_and_false_beside_numbers_are_numbers():
+    rows = read_rows(pd.DataFrame({"a": [True, False]}), reference=pd.DataFrame({"a": [0, 2]}))
+    assert rows.x.tolist() == [[1], [0]]
+    assert rows.given(rows.reference)["a"].tolist() == [0.0, 2.0]
+
+
+def test_text_beside_a_category_has_its_categories_and_more():
+    named = pd.DataFrame({"a": pd.Categorical(["u", "w"], categories=["w", "v", "u"])})
+    text = pd.DataFrame({"a": ["t", "v"]})
+    reading = Reading(columns=("a",))
+    for first, second in ((named, text), (text, named)):
+        rows = read_rows(first, reference=second, reading=reading)
+        assert rows.given(rows.x)["a"].cat.categories.tolist() == ["w", "v", "u", "t"]
+        assert rows.given(rows.x)["a"].tolist() == first["a"].tolist()
+        assert rows.given(rows.reference)["a"].tolist() == second["a"].tolist()
 
 
 def test_an_array_as_reference_has_the_columns_of_the_frame():
@@ -371,6 +388,8 @@ def test_tables_in_other_forms_are_the_same_rows_and_come_back_in_theirs(form):
     assert rows.features.names == (() if form in ("objects", "lists") else ("a", "b"))
     back = rows.given(rows.x)
     assert isinstance(back, kind or pd.DataFrame)
+    told = "x is pyarrow's Table, read as a frame of pandas." in rows.notes
+    assert told is (form == "arrow")
     values = pd.DataFrame(back).to_numpy(dtype=object).tolist()
     assert values == [[1, "x"], [2, "y"]]
 
