@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 import torch
 
@@ -12,6 +12,20 @@ from assay.users.pictures import check_preparation
 
 LIMIT = 256  # rows that are read of what may be long: data sets, loaders and folders
 CHOICES = {"by": ("steps", "channels", "both"), "scale": ("unit", "as is")}
+
+
+class HowRead(TypedDict, total=False):
+    """What a user may say about the data: keywords of ``assay.evaluate`` and ``assay.attribute``."""
+
+    by: Literal["steps", "channels", "both"]
+    channels_first: bool
+    scale: Literal["unit", "as is"]
+    text: str
+    words: tuple[tuple[str, ...], ...]
+    resize: int
+    side: int
+    mean: tuple[float, ...]
+    deviation: tuple[float, ...]
 
 
 @dataclass(frozen=True)
