@@ -16,6 +16,10 @@ from assay.users.answers import as_tensor, is_numbers, parts
 from assay.users.rows import Rows
 
 IDS, MASK = "input_ids", "attention_mask"  # what tokenizers call them
+IDS_ALONE = (
+    "The model reads more of the ids than their embeddings, to leave out padding for example, so it is asked as a "
+    "function of ids, which has no gradients."
+)
 
 
 class Embedded(nn.Module):
@@ -24,7 +28,7 @@ class Embedded(nn.Module):
     def __init__(self, model: nn.Module, table: str, id: int, names: tuple[str, ...] | None) -> None:
         super().__init__()
         self.model, self.table, self.id, self.names = model, table, id, names
-        self.training = model.training
+        self.training, self.config = model.training, getattr(model, "config", None)
 
     def forward(self, x: Tensor) -> Any:
         ids = torch.full(x.shape[:2], self.id, device=x.device)
@@ -36,30 +40,32 @@ class Embedded(nn.Module):
 
 def embedded(model: Any, rows: Rows) -> tuple[Any, Rows]:
     """Model and rows with embeddings as entries, where the rows are ids and the model reads them through a table of
-    embeddings alone; else as they are. Where it also reads the ids, to leave out padding for example, it stays a
-    function of ids."""
-    if rows.kind != "tokens" or not isinstance(model, nn.Module):
-        return model, rows
-    ids = _ids(rows, rows.x)
+    embeddings alone. Where it also reads the ids, to leave out padding for example, it stays a function of ids, and a
+    note says so. All other models and rows stay as they are."""
+    ids = _ids(rows, rows.x) if rows.kind == "tokens" and isinstance(model, nn.Module) else None
     if ids is None:
         return model, rows
-    copy, asked = models.frozen(models.checked_copy(model)), _ids_and_more(rows, rows.x[: models.ROWS])
     try:
-        with torch.no_grad():
-            table = _table(copy, asked, ids[: models.ROWS])
-            names = tuple(asked) if isinstance(asked, Mapping) else None
-            behind = Embedded(model, table, int(ids[0, 0]), names)
-            same = Embedded(copy, table, int(ids[0, 0]), names)
-            embed = copy.get_submodule(table)
-            if not _agree(_ask(copy, asked), same(embed(ids[: models.ROWS]))):
-                return model, rows
-            x = embed(ids)
-            reference = None if rows.reference is None else embed(_ids(rows, rows.reference))
+        return _behind_table(model, rows, ids)
     except Exception:  # of any code that the model calls
-        return model, rows
+        return model, replace(rows, notes=(*rows.notes, IDS_ALONE))
+
+
+def _behind_table(model: nn.Module, rows: Rows, ids: Tensor) -> tuple[nn.Module, Rows]:
+    """ValueError where the model does not read the ids through one table alone."""
+    copy, asked = models.frozen(models.checked_copy(model)), _ids_and_more(rows, rows.x[: models.ROWS])
+    names = tuple(asked) if isinstance(asked, Mapping) else None
+    with torch.no_grad():
+        table = _table(copy, asked, ids[: models.ROWS])
+        embed = copy.get_submodule(table)
+        x = embed(ids)
+        reference = None if rows.reference is None else embed(_ids(rows, rows.reference))
+        if not _agree(_ask(copy, asked), Embedded(copy, table, int(ids[0, 0]), names)(x[: models.ROWS])):
+            raise ValueError("the model reads the ids, too")
     note = f"Tokens are explained by their embeddings, {x.shape[2]} numbers each, of the model's '{table}'."
     features = Tokens(x.shape[1], x.shape[2])
-    return behind, replace(rows, x=x, features=features, given=None, reference=reference, notes=(*rows.notes, note))
+    found = replace(rows, x=x, features=features, given=None, reference=reference, notes=(*rows.notes, note))
+    return Embedded(model, table, int(ids[0, 0]), names), found
 
 
 def _ids_and_more(rows: Rows, x: Tensor) -> Any:

@@ -121,6 +121,7 @@ def test_ids_become_embeddings_with_gradients():
     assert_close(model_copy(taken.module)(rows.x), model(IDS)["logits"].detach())
     assert has_gradients(taken.module, rows.x)
     assert len(taken.notes) == 1
+    assert taken.classes == ("NEG", "POS")
     other = rows.x.clone()
     other[:, 1] = 0.0
     assert not torch.equal(taken.module(other), taken.module(rows.x))
@@ -138,8 +139,11 @@ def test_a_dict_of_ids_and_masks_becomes_embeddings():
 def test_a_model_that_also_reads_the_ids_stays_a_function_of_ids():
     padded = replace(ID_ROWS, x=torch.tensor([[1.0, 3, 0], [2, 3, 4], [1, 0, 0]]))
     model = Classifier()
-    assert embedded(model, padded) == (model, padded)
-    taken = take_model(model, padded)
+    same, found = embedded(model, padded)
+    assert same is model
+    assert found.features == padded.features
+    assert "function of ids, which has no gradients" in found.notes[0]
+    taken = take_model(same, found)
     assert_close(taken.module(padded.x), model(padded.x.long())["logits"].detach())
     behind, rows = embedded(Classifier(masks=False), padded)
     assert rows.features == Tokens(3, 6)
@@ -150,7 +154,8 @@ def test_a_model_that_also_reads_the_ids_stays_a_function_of_ids():
 def test_models_without_a_table_of_embeddings_stay_as_they_are(model):
     with seeded():
         model = model(3, 2) if isinstance(model, type) else model
-    assert embedded(model, ID_ROWS) == (model, ID_ROWS)
+    assert embedded(model, ID_ROWS)[0] is model
+    assert embedded(model, ID_ROWS)[1].x is ID_ROWS.x
     table = replace(ID_ROWS, kind="table")
     assert embedded(Classifier(), table)[1] is table
 
