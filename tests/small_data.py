@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -16,10 +17,10 @@ from assay.core.question import Question
 from assay.core.setting import Reference, Samples, Setting
 from assay.engine.artifacts.artifact import split_blocks
 from assay.engine.artifacts.component import Component
-from assay.engine.artifacts.model import make_place
+from assay.engine.artifacts.model import Place, make_place
 from assay.engine.artifacts.trial import make_trials
 from assay.engine.execute.inline import MemoryEngine
-from assay.own_model import InMemoryEnvironment, OwnModel
+from assay.own_model import InMemoryEnvironment
 from streams import seeded
 
 CHANNELS, STEPS, ROWS = 3, 24, 12
@@ -34,30 +35,46 @@ TEXTS = (
 
 
 @dataclass(frozen=True, eq=False)
-class WithWords(InMemoryEnvironment):
-    """Rows that keep their words."""
+class Kept:
+    """Rows in memory as an environment; they keep their words."""
 
-    def sample(self, indices: Any, seed: int) -> Samples:
-        drawn = super().sample(indices, seed)
-        return replace(drawn, words=tuple(self.rows.words[index] for index in indices) if self.rows.words else ())
+    rows: InMemoryEnvironment
+
+    draws_model: ClassVar[bool] = False
+    stream_name: ClassVar[str] = InMemoryEnvironment.stream_name
+
+    def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
+        return self.rows.setting(seed, weights)
+
+    def identities(self, indices: Sequence[int], seed: int) -> list[Hashable]:
+        return self.rows.identities(indices, seed)
+
+    def sample(self, indices: Sequence[int], seed: int) -> Samples:
+        words, order = self.rows.rows.words, self.rows.identities(indices, seed)
+        return replace(self.rows.sample(indices, seed), words=tuple(words[at] for at in order) if words else ())
 
 
 @dataclass(frozen=True, eq=False)
-class Given(OwnModel):
+class Given:
+    """What ``evaluate`` takes, made by hand."""
+
+    setting: Setting
+    samples: Samples
+    machine: Machine = Machine()
+
     @property
-    def environment(self) -> InMemoryEnvironment:
-        return WithWords(self.setting, self.samples)
+    def environment(self) -> Kept:
+        return Kept(InMemoryEnvironment(self.setting, self.samples))
+
+    @property
+    def place(self) -> Place:
+        return make_place(Component("environments", instance=self.environment), 0, 0)
 
     def attribute(self, method: Any) -> Attributed:
-        memory = MemoryEngine(self.machine, raises=True)
+        memory, rows = MemoryEngine(self.machine, raises=True), len(self.samples)
         instance, name = method_and_name(method)
-        place = make_place(Component("environments", instance=self.environment), 0, 0)
-        trials = make_trials(
-            place,
-            Component("methods", instance=instance),
-            Question(),
-            split_blocks(len(self.samples), 64, len(self.samples)),
-        )
+        component = Component("methods", instance=instance)
+        trials = make_trials(self.place, component, Question(), split_blocks(rows, rows, rows))
         memory.realise(trials)
         return Attributed(name, trials, memory)
 
@@ -96,10 +113,9 @@ def waves(count: int = ROWS, channels: int = CHANNELS, steps: int = STEPS) -> Te
 @seeded()
 def series(by: Any = "steps", first: bool = True) -> Given:
     model, features = (Convolved() if first else Recurrent()), Steps(CHANNELS, STEPS, first, by, ("x", "y", "z"))
+    question = Question("logit", 1.0, "mean", "predicted")
     x = waves() if first else waves().transpose(1, 2).contiguous()
-    return given(
-        model, x, Setting(model, features, "series", Question("logit", 1.0, "mean", "predicted"), ("rest", "walk"))
-    )
+    return given(model, x, Setting(model, features, "series", question, ("rest", "walk")))
 
 
 def given(model: nn.Module, x: Tensor, setting: Setting, words: tuple[tuple[str, ...], ...] = ()) -> Given:
@@ -108,7 +124,7 @@ def given(model: nn.Module, x: Tensor, setting: Setting, words: tuple[tuple[str,
         outputs = model(x)
     label = outputs.argmax(dim=1) if setting.outputs != "value" else torch.zeros(len(x), dtype=torch.long)
     setting = replace(setting, reference=Reference(x, label))
-    return Given(setting, Samples(x, label, None, tuple(range(len(x))), words=words), Machine())
+    return Given(setting, Samples(x, label, None, tuple(range(len(x))), words=words))
 
 
 class Sentiment(nn.Module):
@@ -119,7 +135,8 @@ class Sentiment(nn.Module):
         self.vocabulary = vocabulary
 
     def forward(self, x: Tensor) -> Tensor:
-        texts = [[self.vocabulary[int(number)] for number in row if number > 0] for row in x.flatten(1).tolist()]
+        numbers = x.flatten(1).round().long().clamp(0, len(self.vocabulary) - 1)
+        texts = [[self.vocabulary[number] for number in row] for row in numbers.tolist()]
         score = torch.tensor([sum(GOOD.get(word, 0.0) for word in text) for text in texts], dtype=x.dtype)
         return torch.stack([torch.sigmoid(-score), torch.sigmoid(score)], dim=1)
 
@@ -143,19 +160,15 @@ def texts(lines: tuple[str, ...] = TEXTS) -> Given:
     return given(model, x.unsqueeze(-1), setting, words)
 
 
+@seeded()
 def table(columns: int = 5) -> Given:
     """A linear model of columns; the third one has two entries."""
-    generator = torch.Generator().manual_seed(1)
-    names = ("age", "income", "sector", "hours per week", *(f"measurement {number}" for number in range(columns)))[
-        :columns
-    ]
+    more = (f"measurement {number}" for number in range(columns))
+    names = ("age", "income", "sector", "hours per week", *more)[:columns]
     groups = (0, 1, 2, 2, *range(3, columns))
-    x = torch.randn(ROWS, len(groups), generator=generator)
+    x = torch.randn(ROWS, len(groups), generator=torch.Generator().manual_seed(1))
     x[:, 0] = torch.arange(ROWS) + 30.0
     x[:, 2], x[:, 3] = 1.0, 0.0
     model = nn.Linear(len(groups), 2)
-    with torch.no_grad():
-        model.weight.copy_(torch.randn(model.weight.shape, generator=generator))
-        model.bias.zero_()
     question = Question("logit", 1.0, "mean", "predicted")
     return given(model, x, Setting(model, Columns(groups, names), "table", question, ("no", "yes")))

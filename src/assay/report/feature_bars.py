@@ -8,17 +8,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.engine.store.arrays import Array
+from assay.report.colours import scale_of
 from assay.report.samples import GallerySamples
 
 MOST = 12  # features; the others are added up
 
 
 @dataclass(frozen=True)
+class BarColumn:
+    """The numbers of a column of bars."""
+
+    values: Array  # of the features that are shown
+    largest: float  # absolute value of all features: the end of the scale
+    others: float  # the sum of the features that are not shown
+
+
+@dataclass(frozen=True)
 class FeatureBars:
-    """The features of largest value, and the sum of the others: a label and, in each column, a number for each bar."""
+    """The features of largest value, and how many others there are."""
 
     labels: tuple[str, ...]
-    columns: tuple[Array | str, ...]  # or the reason why there are no numbers
+    columns: tuple[BarColumn | str, ...]  # or the reason why there are no numbers
+    hidden: int = 0
 
 
 def feature_bars(samples: GallerySamples, position: int, columns: Sequence[Array | str]) -> FeatureBars:
@@ -29,16 +40,14 @@ def feature_bars(samples: GallerySamples, position: int, columns: Sequence[Array
     own = [column if isinstance(column, str) else column[position].ravel() for column in columns]
     with_numbers = [column for column in own if not isinstance(column, str)]
     if not with_numbers:
-        return FeatureBars((), tuple(own))
+        with_numbers = [np.zeros(max(1, len(samples.names)))]
     weights = with_numbers[-1 if len(samples.maps or ()) == 1 else 0]
     order = np.argsort(-np.abs(weights), kind="stable")
     shown = order if len(order) <= MOST + 1 else order[:MOST]
-    others = order[len(shown) :]
-    labels = [samples.label(position, int(feature)) for feature in shown]
-    labels += [f"and {len(others)} more, their sum"] if len(others) else []
-    sums = [column if isinstance(column, str) else _with_sum(column, shown, others) for column in own]
-    return FeatureBars(tuple(labels), tuple(sums))
+    labels = tuple(samples.label(position, int(feature)) for feature in shown)
+    drawn = tuple(column if isinstance(column, str) else _column(column, shown) for column in own)
+    return FeatureBars(labels, drawn, len(order) - len(shown))
 
 
-def _with_sum(values: Array, shown: Array, others: Array) -> Array:
-    return np.append(values[shown], values[others].sum()) if len(others) else values[shown]
+def _column(values: Array, shown: Array) -> BarColumn:
+    return BarColumn(values[shown], scale_of(values), float(np.delete(values, shown).sum()))

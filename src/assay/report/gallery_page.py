@@ -10,9 +10,9 @@ from markupsafe import Markup
 from PIL import Image
 
 from assay.engine.store.arrays import Array
-from assay.report.colours import caption, scale_of
+from assay.report.colours import caption
 from assay.report.components import Component, by_label
-from assay.report.feature_bars import feature_bars
+from assay.report.feature_bars import BarColumn, feature_bars
 from assay.report.loaded_run import LoadedRun
 from assay.report.pictures import BAR_NOTE, draw_input, draw_map, map_note, span
 from assay.report.ranked_bars import NOTE as RANKED_NOTE
@@ -31,6 +31,7 @@ class Picture:
     alt: str = ""
     caption: str = ""
     bars: tuple[tuple[float, float, bool, str], ...] = ()  # start and width in percent, positive?, value
+    others: str = ""  # the sum of the features without bars
     text: Markup = Markup("")  # coloured words
     reason: str = ""
 
@@ -122,7 +123,7 @@ def _drawn(samples: GallerySamples, methods: list[Component], folder: Path, inde
             source = _save(draw_map(samples, at, column[at], samples.scale(name)), folder, f"{stem}-{number}.png")
             alt = "truth" if name == "truth" and not number else f"attribution by {name}"
             pictures.append(Picture(source, f"{alt}, {title}", caption(column[at])))
-        yield Sample(title, tuple(pictures))
+        yield Sample(title, tuple(pictures), wrong=any(samples.mistakes[at : at + 1]))
 
 
 def _save(image: Image.Image, folder: Path, name: str) -> str:
@@ -138,7 +139,7 @@ def _texts(samples: GallerySamples, methods: list[Component]) -> Iterator[Sample
             Picture(reason=column) if isinstance(column, str) else _text(words, column[at], samples.scale(name))
             for name, column in _columns(samples, methods)
         ]
-        yield Sample(samples.title(at), tuple(pictures))
+        yield Sample(samples.title(at), tuple(pictures), wrong=any(samples.mistakes[at : at + 1]))
 
 
 def _text(words: Sequence[str], values: Array, largest: float | None) -> Picture:
@@ -150,13 +151,14 @@ def _bar_samples(samples: GallerySamples, methods: list[Component]) -> Iterator[
     for at in range(len(samples)):
         found = feature_bars(samples, at, columns)
         pictures = [Picture(reason=column) if isinstance(column, str) else _bars(column) for column in found.columns]
-        yield Sample(samples.title(at), tuple(pictures), found.labels)
+        yield Sample(samples.title(at), tuple(pictures), found.labels, found.hidden)
 
 
-def _bars(values: Array) -> Picture:
-    largest, half = scale_of(values) or 1.0, BAR_COLUMN / 2
+def _bars(column: BarColumn) -> Picture:
+    largest, half = column.largest or 1.0, BAR_COLUMN / 2
     bars = []
-    for value in map(float, values):
+    for value in map(float, column.values):
         width = round(abs(value) / largest * half, 2)
         bars.append((half if value >= 0 else round(half - width, 2), width, value >= 0, f"{value:.3g}"))
-    return Picture(caption=caption(values), bars=tuple(bars))
+    scale = f"± {column.largest:.3g}" if column.largest else "0 everywhere"
+    return Picture(caption=scale, bars=tuple(bars), others=f"{column.others + 0.0:.3g}")

@@ -14,7 +14,7 @@ from assay.report import contact_sheet, series
 from assay.report.colours import Colour, caption, diverging, scale_of
 from assay.report.components import by_label
 from assay.report.contact_sheet import Sheet, Tile, compose
-from assay.report.feature_bars import feature_bars
+from assay.report.feature_bars import BarColumn, feature_bars
 from assay.report.loaded_run import LoadedRun
 from assay.report.ranked_bars import NOTE as RANKED_NOTE
 from assay.report.ranked_bars import RankedBars, ranked_bars
@@ -33,7 +33,7 @@ BAR_NOTE = "Red raises the explained answer, blue lowers it. Every column of bar
 LINE_NOTE = " The line of every channel has a scale of its own, too."
 _INFORMATIVE, _NOISE = (0, 114, 178), (213, 94, 0)
 _NAMES = 72  # most width of the names beside bars of their own order
-_LABELS, _NUMBERS = 260, 64  # most width of the labels and of the numbers beside bars
+_LABELS, _NUMBERS = 260, 88  # most width of the labels and of the numbers beside bars
 
 
 def span(x: Array) -> tuple[float, float]:
@@ -59,10 +59,16 @@ def enlarged(image: Image.Image, least: int = SIDE) -> Image.Image:
     return image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST)
 
 
-def bars(values: Array, height: int = STEP, width: int = SIDE, colours: Sequence[Colour] | None = None) -> Image.Image:
-    """A row of numbers as bars to either side of a middle line, longest for the largest absolute value. By default red
-    above 0, blue below."""
-    largest = float(np.abs(values).max()) or 1.0
+def bars(
+    values: Array,
+    height: int = STEP,
+    width: int = SIDE,
+    colours: Sequence[Colour] | None = None,
+    largest: float | None = None,
+) -> Image.Image:
+    """A row of numbers as bars to either side of a middle line, longest for ``largest``, by default the largest
+    absolute value. By default red above 0, blue below."""
+    largest = scale_of(values, largest) or 1.0
     canvas = Image.new("RGB", (width, height * len(values)), "white")
     middle, half = width // 2, width // 2 - 4
     canvas.paste((190, 190, 190), (middle, 0, middle + 1, canvas.height))
@@ -113,10 +119,12 @@ def _stack(samples: GallerySamples, columns: Mapping[str, Array | str], heads: l
     rows: list[tuple[str, Tile]] = []
     for at in range(len(samples)):
         title, tiles = samples.title(at).replace(", ", "\n"), list(_map_tiles(samples, at, columns))
-        if samples.is_text and len(tiles) == 1:
-            rows.append((title, tiles[0]))
-        else:
-            rows += [(title, (draw_input(samples, at), "")), *zip(heads, tiles, strict=True)]
+        alone = samples.is_text and len(tiles) == 1
+        rows += [] if alone else [(title, (draw_input(samples, at), ""))]
+        rows += [
+            (f"{title if alone else head}\n{text}", (image, "")) if image else (head, (None, text))
+            for head, (image, text) in zip(heads, tiles, strict=True)
+        ]
     names = [name for name, _ in rows]
     return Sheet(samples.environment, [""], [[tile] for _, tile in rows], names, map_note(samples), coloured=True)
 
@@ -172,15 +180,18 @@ def _map_tiles(samples: GallerySamples, at: int, columns: Mapping[str, Array | s
 
 def _bar_row(samples: GallerySamples, at: int, columns: Sequence[Array | str]) -> Iterator[Tile]:
     found = feature_bars(samples, at, columns)
-    yield (contact_sheet.label_column(found.labels, STEP, _LABELS) if found.labels else None), ""
+    others = [f"and {found.hidden} more, their sum"] if found.hidden else []
+    labels = [*found.labels, *others]
+    yield (contact_sheet.label_column(labels, STEP, _LABELS) if labels else None), ""
     for column in found.columns:
-        yield (None, column) if isinstance(column, str) else (numbered_bars(column), "")
+        yield (None, column) if isinstance(column, str) else (_numbered_bars(column, bool(others)), "")
 
 
-def numbered_bars(values: Array) -> Image.Image:
-    """Bars with their numbers beside them."""
-    numbers = [f"{value:.3g}" for value in values]
-    return _beside(bars(values), contact_sheet.label_column(numbers, STEP, _NUMBERS))
+def _numbered_bars(column: BarColumn, with_others: bool) -> Image.Image:
+    """Bars with their numbers beside them; the sum of the others is a number without a bar."""
+    numbers = [*column.values, *([column.others] if with_others else [])]
+    texts = contact_sheet.label_column([f"{number + 0.0:.3g}" for number in numbers], STEP, _NUMBERS)
+    return _beside(bars(column.values, largest=column.largest), texts)
 
 
 def _ranked_tile(panel: RankedBars | str) -> Tile:
@@ -192,7 +203,7 @@ def _ranked_tile(panel: RankedBars | str) -> Tile:
 
 
 def _beside(left: Image.Image, right: Image.Image) -> Image.Image:
-    canvas = Image.new("RGB", (left.width + right.width, right.height), contact_sheet.PAPER)
+    canvas = Image.new("RGB", (left.width + right.width, max(left.height, right.height)), contact_sheet.PAPER)
     canvas.paste(left, (0, 0))
     canvas.paste(right, (left.width, 0))
     return canvas

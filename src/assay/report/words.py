@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
+import numpy as np
 from PIL import Image, ImageDraw
 
 from assay.engine.store.arrays import Array
@@ -14,6 +15,7 @@ from assay.report.contact_sheet import PAPER, fitted, font
 from assay.report.samples import GallerySamples
 
 MOST = 400  # words
+STOPS = np.linspace(0, len(PALETTE) - 1, 11).round().astype(int)  # of the scale, white in the middle
 ROUNDING = 1e-5  # of the largest value: what numbers that should be 0 may have instead
 WIDTH = 560  # of a text in a picture
 SIZE, LINE, PAD, GAP = 16, 27, 4, 3  # of the letters, of a line, around a word, between words
@@ -83,7 +85,7 @@ def scale_html(largest: float) -> str:
     """The scale of the colours of a text."""
     if largest == 0:
         return "<small>0 everywhere</small>"
-    stops = ",".join(css((red, green, blue)) for red, green, blue in PALETTE[:: len(PALETTE) // 10].tolist())
+    stops = ",".join(css((red, green, blue)) for red, green, blue in PALETTE[STOPS].tolist())
     ramp = f"display:inline-block;width:120px;height:10px;background:linear-gradient(to right,{stops})"
     return f'<small>−{largest:.3g} <span style="{ramp}"></span> +{largest:.3g}, white is 0</small>'
 
@@ -98,6 +100,7 @@ def texts_html(samples: GallerySamples) -> str:
     for at, words in enumerate(samples.words):
         parts.append(f"<p>{escape(samples.title(at))}</p>")
         for name, column in columns.items():
-            parts.append(f"<p>{escape(name)} {scale_html(scale_of(column[at]))}</p>")
+            named = f"{escape(name)} " if len(columns) > 1 else ""
+            parts.append(f"<p>{named}{scale_html(scale_of(column[at]))}</p>")
             parts.append(words_html(coloured(words, column[at])))
     return "\n".join([*parts, "<p><small>Red raises the explained answer, blue lowers it.</small></p>"])
