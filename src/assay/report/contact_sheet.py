@@ -129,7 +129,7 @@ def _row_height(row: Sequence[Tile], widths: Sequence[int], name: str) -> int:
         for (image, text), width in zip(row, widths, strict=True)
         if not image
     ]
-    return max(*(pictures or [EMPTY_TILE[1]]), *reasons, _high(_lines(name, NAMES, SMALL), SMALL))
+    return max(*(pictures or [EMPTY_TILE[1]]), *reasons, _high(_lines(name, NAMES, SMALL), SMALL) if name else 0)
 
 
 def _has_text(row: Sequence[Tile]) -> bool:
