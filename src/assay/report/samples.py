@@ -29,7 +29,7 @@ class GallerySamples:
     kind: str = ""  # image, table, tokens, series
     names: tuple[str, ...] = ()  # of a table's features, or of a series' channels
     classes: tuple[str, ...] = ()  # one per sample; empty where the model does not classify
-    x: Array | None = None  # (n, *entries)
+    x: Array | None = None  # (n, *entries); of images in their colours, where these are known
     truth: Array | None = None  # (n, *features)
     maps: Mapping[str, Array | str] | None = None  # by method: (n, *features), or why there is none
     reason: str = ""  # why there is nothing to show
@@ -126,7 +126,7 @@ def read_samples(
         facts["kind"],
         tuple(facts["names"]),
         _classes(arrays["label"], facts["classes"]),
-        arrays["x"],
+        arrays.get("picture", arrays["x"]),
         arrays.get("effect"),
         mistakes=_mistakes(arrays, facts["classes"]),
         informative=None if informative is None else frozenset(informative),

@@ -18,7 +18,7 @@ MOST_LETTERS = 200  # that are kept of a word
 
 @dataclass(frozen=True, eq=False)
 class SamplesArtifact:
-    """Inputs, labels, the model's predictions, truth, and the words of texts."""
+    """Inputs, labels, the model's predictions, truth, the words of texts, and images in their colours where known."""
 
     place: Place
     indices: tuple[int, ...]
@@ -49,6 +49,8 @@ class SamplesArtifact:
         if setting.outputs != "value":
             question = replace(setting.question, target="predicted")
             arrays["predicted"] = targets_for(setting, question, samples, desk.machine)
+        if setting.picture is not None:
+            arrays["picture"] = setting.picture(samples.x)
         if samples.truth is not None:
             arrays["effect"] = samples.truth.effect
         features = setting.features

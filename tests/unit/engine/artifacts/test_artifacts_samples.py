@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
 import torch
 
 import small_data
 from assay.core.machine import Machine
 from assay.engine.artifacts.samples import MOST_LETTERS, SamplesArtifact
 from assay.engine.execute.inline import MemoryEngine
+from assay.report.samples import read_samples
 from yard_study import here, realised
 
 
@@ -70,3 +72,15 @@ def test_words_are_kept_short_and_without_what_is_no_text():
     (words,) = kept_of(small_data.texts(("good\udc80 " + "x" * 9999,)), 1)["words"]
     assert words[0] == "good\\udc80"
     assert len(words[1]) < MOST_LETTERS + 40
+
+
+def test_images_are_kept_in_their_colours_where_these_are_known(yard, monkeypatch):
+    made = yard.Meadow.setting
+    monkeypatch.setattr(
+        yard.Meadow, "setting", lambda self, *asked: replace(made(self, *asked), picture=lambda x: x / 10)
+    )
+    kept = SamplesArtifact(here(), (0, 2))
+    memory = realised(kept)
+    arrays = memory.arrays(kept)
+    assert np.array_equal(arrays["picture"], arrays["x"] / 10)
+    assert np.array_equal(read_samples("e", memory[kept].data, arrays, [0, 1]).x, arrays["picture"])
