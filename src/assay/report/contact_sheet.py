@@ -157,7 +157,8 @@ def _paste_tile(canvas: Image.Image, tile: Tile, box: tuple[int, int, int, int],
             _write(draw, (x + width / 2, y + height / 2), _lines(text, width - 12, SMALL), SMALL, MUTED, "mm")
         return
     y += (height - image.height) // 2
-    canvas.paste(image.convert("RGB"), (x + (width - image.width) // 2, y))
+    left = x + (width - image.width) // (2 if framed else 1)  # labels stand beside what they are about
+    canvas.paste(image.convert("RGB"), (left, y))
     if framed:
         draw.rectangle((x - 1, y - 1, x + width, y + image.height), outline=LINE)
     _write(draw, (x + width / 2, y + image.height + 4), text, SMALL, MUTED, "ma")
