@@ -33,7 +33,7 @@ BAR_NOTE = "Red raises the explained answer, blue lowers it. Every column of bar
 LINE_NOTE = " The line of every channel has a scale of its own, too."
 _INFORMATIVE, _NOISE = (0, 114, 178), (213, 94, 0)
 _NAMES = 72  # most width of the names beside bars of their own order
-_LABELS, _NUMBERS = 260, 88  # most width of the labels and of the numbers beside bars
+_LABELS, _NUMBERS = 260, 76  # most width of the labels and of the numbers beside bars
 
 
 def span(x: Array) -> tuple[float, float]:
@@ -191,7 +191,10 @@ def _numbered_bars(column: BarColumn, with_others: bool) -> Image.Image:
     """Bars with their numbers beside them; the sum of the others is a number without a bar."""
     numbers = [*column.values, *([column.others] if with_others else [])]
     texts = contact_sheet.label_column([f"{number + 0.0:.3g}" for number in numbers], STEP, _NUMBERS)
-    return _beside(bars(column.values, largest=column.largest), texts)
+    canvas = Image.new("RGB", (SIDE + _NUMBERS, texts.height), contact_sheet.PAPER)
+    canvas.paste(bars(column.values, largest=column.largest), (0, 0))
+    canvas.paste(texts, (canvas.width - texts.width, 0))
+    return canvas
 
 
 def _ranked_tile(panel: RankedBars | str) -> Tile:
@@ -203,7 +206,7 @@ def _ranked_tile(panel: RankedBars | str) -> Tile:
 
 
 def _beside(left: Image.Image, right: Image.Image) -> Image.Image:
-    canvas = Image.new("RGB", (left.width + right.width, max(left.height, right.height)), contact_sheet.PAPER)
+    canvas = Image.new("RGB", (left.width + right.width, right.height), contact_sheet.PAPER)
     canvas.paste(left, (0, 0))
     canvas.paste(right, (left.width, 0))
     return canvas
