@@ -48,8 +48,9 @@ def _by_kind(setting: Setting) -> Iterator[str]:
         yield "exact_shapley" if features <= EXACT else "kernel_shap" if features <= COALITIONS else "feature_ablation"
     if setting.kind == "table":
         yield LIME
-        if features <= COALITIONS:
-            yield "feature_ablation"
+    if setting.kind != "image" and features <= COALITIONS:
+        yield "feature_ablation"
+    if setting.kind == "table":
         yield "agop" if setting.differentiable else "by_differences(of=agop())"
     if setting.differentiable and any(isinstance(module, nn.MultiheadAttention) for module in modules):
         yield from ("attention_rollout", "chefer_relevance")

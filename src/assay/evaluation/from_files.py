@@ -10,7 +10,7 @@ from assay.core.errors import SpecError
 from assay.core.machine import Resources
 from assay.core.spec import Spec
 from assay.engine.artifacts.artifact import default_block_size
-from assay.evaluation.canvases import Canvas, canvases
+from assay.evaluation.canvases import Canvas, canvases, needs_reference
 from assay.evaluation.defaults import default_methods
 from assay.evaluation.plan import Item, Plan
 from assay.evaluation.stored_plan import stored_plan
@@ -34,7 +34,8 @@ def planned(own: Entry, asked: Asked, store: Path, resources: Resources, keep: b
     """The study of the user's rows, methods and metrics, or of those that fit the model and the time."""
     environment = build("environments", own.spec)
     setting, rows = environment.setting(0, {}), environment.rows
-    if setting.reference is None and not asked.metrics and not asked.canvases:
+    unnamed = not asked.metrics and not asked.canvases
+    if setting.reference is None and unnamed and needs_reference(setting.kind):
         raise SpecError(
             "one row without reference_x: what would replace a removed feature? Give reference_x, training rows, in "
             "the data, or --canvas, a number for example."
