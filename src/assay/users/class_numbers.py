@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from assay.core.errors import SpecError, suggest
-from assay.foreign.inputs import as_classes, checked_classes
+from assay.foreign.inputs import as_classes, checked_classes, one_line
 from assay.users.rows import Rows
 from assay.users.taken import Taken
 
@@ -38,7 +38,10 @@ def output_numbers(name: str, values: Any, rows: int, taken: Taken, order: Seque
     Names come before numbers: an estimator of the classes 1, 2 and 3 has output 0 for class 1. ``order`` names the
     classes that whole numbers count, where the data have an order.
     """
-    array = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+    try:
+        array = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+    except ValueError as error:
+        raise SpecError(f"{name} cannot be read as an array: {one_line(error)}.") from error
     numeric = array.dtype.kind in "fiub"
     array = as_classes(name, array).numpy() if numeric else array
     array = np.repeat(array, rows) if array.ndim == 0 else array
