@@ -24,6 +24,7 @@ Value: TypeAlias = Union[None, bool, int, float, str, tuple["Value", ...], "Spec
 
 File: TypeAlias = str  # annotates a parameter that is a path: a key holds the digest of the file's content
 Folder: TypeAlias = str  # annotates a parameter that is a folder: a key holds the digest of the files in it
+Data: TypeAlias = str  # annotates a parameter that is a path of either
 Code: TypeAlias = str  # annotates a parameter that is module:attr: a key holds the digest of its source
 
 LONGEST = 10_000  # characters of a spec

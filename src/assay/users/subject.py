@@ -40,11 +40,12 @@ class Subject:
 
     rows: Rows
     taken: Taken
+    said: tuple[str, ...] = ()  # sentences about how the model was made
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was chosen and converted, a sentence each."""
-        return (*self.rows.notes, *self.taken.notes)
+        return (*self.said, *self.rows.notes, *self.taken.notes)
 
     @property
     def classes(self) -> tuple[str, ...]:
