@@ -32,7 +32,7 @@ class Own:
     """Your model, and your data. Metrics that need to know the right map are skipped.
 
     The model is a torch module, a fitted estimator or pipeline, a booster, or a function, as ``module:attr`` or in a
-    file of its package; the data are a table (CSV, Parquet), arrays (.npz, .npy), texts (a line each) or a folder of images
+    file; the data are a table (CSV, Parquet), arrays (.npz, .npy), texts (a line each) or a folder of images
     with a sub-folder for each class. One batch is tried, and a sentence says what was chosen: which output, which
     classes, how rows reach the model. What is open is refused with the words that decide it.
 
