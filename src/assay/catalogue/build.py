@@ -13,12 +13,15 @@ from assay.catalogue.describe import component_name, own_kind
 from assay.catalogue.registry import card, component_kind, resolve
 from assay.core.errors import SpecError
 from assay.core.spec import Spec, Value
-from assay.foreign.adapt import CallableMethod, CaptumMethod, QueryMethod, adapt
+from assay.foreign.adapt import CallableMethod, QueryMethod, adapt
+from assay.foreign.explainers import CaptumMethod
 from assay.foreign.fingerprint import fingerprint
+from assay.foreign.given import given_array
 from assay.foreign.imports import load
 from assay.foreign.metrics import ForeignMetric, foreign_metric
+from assay.foreign.shapley import ShapMethod
 
-ADAPTERS = (CallableMethod, CaptumMethod, QueryMethod, ForeignMetric)
+ADAPTERS = (CallableMethod, CaptumMethod, QueryMethod, ShapMethod, ForeignMetric)
 
 
 def build(kind: str, spec: Spec) -> Any:
@@ -51,7 +54,9 @@ def component_and_name(
 
 
 def method_and_name(method: Any) -> tuple[Any, str]:
-    """The same for a method, which may also be a Captum class or a plain callable."""
+    """The same for a method, which may also be an explainer of Captum or shap, a plain callable, or an array."""
+    if (given := given_array(method)) is not None:
+        return given, "given attributions"
     if isinstance(method, type) or not (isinstance(method, str) or is_dataclass(method)):
         name = getattr(method, "__name__", type(method).__name__)
         return adapt("methods", name, method, {}), name

@@ -10,11 +10,12 @@ import inspect
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from torch import Tensor, nn
 
 from assay.core.errors import NotApplicable, SpecError
@@ -83,11 +84,13 @@ class ForeignMetric:
 
     def __call__(self, trial: Trial) -> Evidence:
         """One value per sample, as metrics of the catalogue return it; random numbers depend on the block (ADR 3)."""
-        query, attribution = trial.scene.ask(), trial.attribution
-        if attribution.dim() == query.x.dim() - 1 and attribution.dim() > 1:
-            attribution = attribution.unsqueeze(1)  # per pixel
+        query = trial.scene.ask()
+        again = self._again(trial, query.module) if "explain" in self.names else None
+        inputs = MetricInputs(
+            query.module, query.x, query.target, _per_pixel(trial.attribution, query.x), explain=again
+        )
         with global_streams_seeded(*trial.scene.stream.within("global", query.indices[0]).key):
-            numbers, per_sample = as_numbers(self.ask(MetricInputs(query.module, query.x, query.target, attribution)))
+            numbers, per_sample = as_numbers(self.ask(inputs))
         if not per_sample or len(numbers) != len(trial):
             raise NotApplicable("scores sets of samples, not each one: it can be checked, not averaged")
         value = numbers.reshape(len(numbers), -1).mean(axis=1)
@@ -95,6 +98,21 @@ class ForeignMetric:
             raise ValueError("the metric returned infinite values; undefined is NaN")
         defined = ~np.isnan(value)
         return Evidence({"value": np.where(defined, value, 0.0), "defined": defined})
+
+    def _again(self, trial: Trial, module: nn.Module) -> Callable[..., Any]:
+        """The method of the trial for the metric's own questions: other inputs, other classes, a changed model."""
+        scene = trial.scene
+
+        def explain(model: nn.Module, inputs: Any, targets: Any, **_options: Any) -> Any:
+            x = torch.as_tensor(inputs).to(scene.samples.x).reshape(-1, *scene.samples.x.shape[1:])
+            target = torch.as_tensor(targets).to(scene.target).reshape(-1)
+            changed = (
+                None if model is module else replace(scene.setting, model=model.get_submodule("model"), forward=None)
+            )
+            samples = None if len(x) % len(trial) == 0 else _nearest(x, scene.samples.x)
+            return self._copy(_per_pixel(trial.again(x, target, changed, samples), x))
+
+        return explain
 
     def _copy(self, tensor: Tensor | None) -> Any:
         copy = None if tensor is None else tensor.detach().clone()
@@ -114,6 +132,16 @@ def roles(target: Any) -> dict[str, str]:
     parameters = _parameters(target)
     by_role = {role: name for role, names in NAMES.items() for name in reversed(names) if name in parameters}
     return by_role if all(role in by_role for role in NEEDED) else {}
+
+
+def _per_pixel(attribution: Tensor, x: Tensor) -> Tensor:
+    """With an axis of one channel where there is one number per pixel."""
+    return attribution.unsqueeze(1) if 1 < attribution.dim() < x.dim() else attribution
+
+
+def _nearest(x: Tensor, samples: Tensor) -> list[int]:
+    """The sample that each row was made from: metrics change a few rows of a block, and do not say which."""
+    return torch.cdist(x.flatten(1).double(), samples.flatten(1).double()).argmin(dim=1).tolist()  # type: ignore[no-any-return]
 
 
 def as_numbers(result: Any) -> tuple[Numbers, bool]:
