@@ -16,7 +16,7 @@ from assay.core.spec import Spec, Value
 from assay.foreign.adapt import CallableMethod, QueryMethod, adapt
 from assay.foreign.explainers import CaptumMethod
 from assay.foreign.fingerprint import fingerprint
-from assay.foreign.given import given_array
+from assay.foreign.given import GivenArray, given_array
 from assay.foreign.imports import load
 from assay.foreign.metrics import ForeignMetric, foreign_metric
 from assay.foreign.shapley import ShapMethod
@@ -66,6 +66,8 @@ def method_and_name(method: Any) -> tuple[Any, str]:
 def describe(component: Any) -> Spec:
     """The resolved spec of a component that was made by hand: the inverse of ``build``. Adapters of foreign code are
     left out, so that it has the same name as in a study."""
+    if isinstance(component, GivenArray):
+        return Spec(_qualified_name(component))  # numbers without parameters
     if isinstance(component, ADAPTERS):
         return Spec.of(
             _qualified_name(component.wrapped), **{key: _spec_value(item) for key, item in component.params.items()}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from assay.core.query import Query
 from assay.core.rng import global_streams_seeded
@@ -15,6 +16,13 @@ from assay.core.rng import global_streams_seeded
 def seeded_streams(query: Query) -> AbstractContextManager[None]:
     """Seeds the global random streams, so that a block always gets the same random numbers."""
     return global_streams_seeded(*query.stream.within("global", query.indices[0]).key)
+
+
+def explained_model(query: Query) -> nn.Module:
+    """The module that others get: the user's model where the explained number is its output, since some of them read
+    its layers and know no rule for modules that do nothing; else with the readout."""
+    is_output = isinstance(query.module.get_submodule("readout"), nn.Identity) and query.setting.differentiable
+    return query.setting.model if is_output else query.module
 
 
 def as_tensor(result: Any, query: Query) -> Any:

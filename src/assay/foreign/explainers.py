@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from assay.core.errors import SpecError, suggest
 from assay.core.query import Query
 from assay.core.setting import Setting
-from assay.foreign.answers import as_tensor, seeded_streams
+from assay.foreign.answers import as_tensor, explained_model, seeded_streams
 from assay.foreign.imports import is_target, load
 from assay.foreign.layers import image_map, last_convolution, layer_named
 from assay.foreign.refusals import named, parameters_of, public_name
@@ -44,7 +44,7 @@ class CaptumMethod:
         if self._has_parent("GradientAttribution"):
             query.require_gradients()  # first, because some fail earlier, on the model's layers
         self.check_fits(query.setting)
-        explainer, arguments = self.made(query.module, query.setting)
+        explainer, arguments = self.made(explained_model(query), query.setting)
         if "baselines" in self._asked:
             arguments.setdefault("baselines", query.baseline)
         if self.made_for is not None and not _answer_alike(self.made_for, query):

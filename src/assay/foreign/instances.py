@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from inspect import Parameter
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from assay.core.errors import SpecError
 from assay.foreign.explainers import LAYER, CaptumMethod
@@ -90,7 +90,7 @@ def _differences(first: Any, second: Any) -> list[str]:
 def _same(left: Any, right: Any, depth: int = DEPTH) -> bool:
     if left is right or not depth:
         return True
-    if type(left) is not type(right) or isinstance(left, nn.Module | Tensor):
+    if type(left) is not type(right) or isinstance(left, Tensor):
         return False
     if isinstance(left, PLAIN):
         return bool(left == right)

@@ -20,8 +20,8 @@ from torch import Tensor, nn
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
-from assay.core.rng import global_streams_seeded
 from assay.core.trial import Trial
+from assay.foreign.answers import explained_model, seeded_streams
 from assay.foreign.declared import declared_facts
 from assay.foreign.imports import is_target, load
 
@@ -40,6 +40,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "channel_first": ("channel_first",),
     "explain": ("explain_func",),
 }
+SETS = "scores sets of samples, not each one: it can be checked, not averaged"
 NEEDED = ("model", "x", "y", "a")
 
 
@@ -67,6 +68,12 @@ class ForeignMetric:
     params: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def stream_name(self) -> str:
+        """Random numbers do not depend on parameters: those of an instance cannot be read."""
+        definition = self.wrapped if hasattr(self.wrapped, "__qualname__") else type(self.wrapped)
+        return f"{definition.__module__}:{definition.__qualname__}"
+
+    @property
     def batches(self) -> bool:
         """True where the call takes a batch size."""
         return "batch_size" in self.names
@@ -85,30 +92,28 @@ class ForeignMetric:
     def __call__(self, trial: Trial) -> Evidence:
         """One value per sample, as metrics of the catalogue return it; random numbers depend on the block (ADR 3)."""
         query = trial.scene.ask()
-        again = self._again(trial, query.module) if "explain" in self.names else None
-        inputs = MetricInputs(
-            query.module, query.x, query.target, _per_pixel(trial.attribution, query.x), explain=again
-        )
-        with global_streams_seeded(*trial.scene.stream.within("global", query.indices[0]).key):
-            numbers, per_sample = as_numbers(self.ask(inputs))
+        model, attribution = explained_model(query), _per_pixel(trial.attribution, query.x)
+        again = self._again(trial, model) if "explain" in self.names else None
+        inputs = MetricInputs(model, query.x, query.target, attribution, explain=again)
+        with seeded_streams(query):
+            numbers, per_sample = as_numbers(self.ask_instance(_of_each_sample(self.make()), inputs))
         if not per_sample or len(numbers) != len(trial):
-            raise NotApplicable("scores sets of samples, not each one: it can be checked, not averaged")
+            raise NotApplicable(SETS)
         value = numbers.reshape(len(numbers), -1).mean(axis=1)
         if np.isinf(value).any():
             raise ValueError("the metric returned infinite values; undefined is NaN")
         defined = ~np.isnan(value)
         return Evidence({"value": np.where(defined, value, 0.0), "defined": defined})
 
-    def _again(self, trial: Trial, module: nn.Module) -> Callable[..., Any]:
+    def _again(self, trial: Trial, known: nn.Module) -> Callable[..., Any]:
         """The method of the trial for the metric's own questions: other inputs, other classes, a changed model."""
         scene = trial.scene
 
         def explain(model: nn.Module, inputs: Any, targets: Any, **_options: Any) -> Any:
             x = torch.as_tensor(inputs).to(scene.samples.x).reshape(-1, *scene.samples.x.shape[1:])
             target = torch.as_tensor(targets).to(scene.target).reshape(-1)
-            changed = (
-                None if model is module else replace(scene.setting, model=model.get_submodule("model"), forward=None)
-            )
+            inside = model if known is scene.setting.model else model.get_submodule("model")
+            changed = None if model is known else replace(scene.setting, model=inside, forward=None)
             samples = None if len(x) % len(trial) == 0 else _nearest(x, scene.samples.x)
             return self._copy(_per_pixel(trial.again(x, target, changed, samples), x))
 
@@ -132,6 +137,13 @@ def roles(target: Any) -> dict[str, str]:
     parameters = _parameters(target)
     by_role = {role: name for role, names in NAMES.items() for name in reversed(names) if name in parameters}
     return by_role if all(role in by_role for role in NEEDED) else {}
+
+
+def _of_each_sample(instance: Any) -> Any:
+    """An instance that would only return the mean over its samples is told to return all (the words are Quantus')."""
+    if getattr(instance, "return_aggregate", False) is True and getattr(instance, "aggregate_func", None) is np.mean:
+        instance.return_aggregate = False
+    return instance
 
 
 def _per_pixel(attribution: Tensor, x: Tensor) -> Tensor:

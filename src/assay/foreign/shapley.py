@@ -109,7 +109,7 @@ def _readings(total: Tensor, raw: Tensor, outputs: str) -> Iterator[tuple[str, T
 def _note(query: Query, name: str | None, count: int) -> None:
     readout = str(query.question.readout)
     if name is None:
-        query.note("adds up to none of the model's numbers")
+        query.note("adds up to none of the model's numbers: was it made for this model?")
     elif name == readout or (name == LOG_ODDS and readout == "margin" and count == 2):
         query.note(f"adds up to the {name}")
     else:
