@@ -200,10 +200,10 @@ SENTENCES = [
     (lambda: {"model": nn.Sequential(net(1), nn.Flatten(0)), "outputs": "value"}, r"value per row, \(rows, 1\)"),
     (lambda: {"model": net(1), "label": [0, 1] * 6}, "one output: outputs='value'"),
     (lambda: {"x": rows().to_sparse()}, r"x is a sparse tensor: give x\.to_dense\(\)"),
-    (lambda: {"methods": [rows()]}, r"precomputed\(path='maps\.npy'\)"),
     (lambda: {"memory": "1GB"}, "give a number of bytes"),
     (lambda: {"metrics": 3}, "give a list"),
-    (lambda: {"methods": [yours.Explainer()]}, "give its class"),
+    (lambda: {"methods": rows()}, "methods is Tensor: give a list of specs or objects, or a dict with a label for each"),
+    (lambda: {"methods": [yours.Explainer()]}, "does not keep the model that it was made for"),
 ]
 
 

@@ -70,10 +70,10 @@ def _item(text: str, named: bool) -> Item:
 
 def _given(methods: tuple[Item, ...], setting: Setting, environment: Own) -> list[tuple[str, Any]]:
     """The methods that know what they were made for, checked with the user's rows."""
-    built = [(item.label, build("methods", resolve("methods", item.spec))) for item in methods]
-    found = [(label, method) for label, method in built if hasattr(method, "check_fits")]
+    built = [(item, build("methods", resolve("methods", item.spec))) for item in methods]
+    found = [(item, method) for item, method in built if hasattr(method, "check_fits")]
     x = environment.sample(range(environment.rows), 0).x if found else torch.empty(0)
-    for label, method in found:
-        with said_of(label):
+    for item, method in found:
+        with said_of("" if item.label.startswith(item.spec.name) else item.label):
             check_fits(method, setting, x)
-    return found
+    return [(item.label, method) for item, method in found]

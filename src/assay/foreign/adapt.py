@@ -18,12 +18,14 @@ from torch import Tensor, nn
 from assay.core.errors import SpecError
 from assay.core.query import Query
 from assay.foreign.answers import as_tensor, seeded_streams
+from assay.foreign.calls import parameters_of
 from assay.foreign.explainers import CaptumMethod
 from assay.foreign.instances import read_instance
 from assay.foreign.metrics import foreign_metric
-from assay.foreign.refusals import EVALUATE, named, parameters_of, refusal, variable, wrapped
+from assay.foreign.refusals import EVALUATE, named, refusal, variable, wrapped
 from assay.foreign.shapley import CALLS, ShapMethod
 
+OF_FUNCTIONS = ("Kernel", "Sampling", "Permutation", "Exact", "Partition")  # shap's explainers of functions
 ROWS = ("x", "x_batch", "input", "inputs", "input_tensor", "images", "data", "batch")  # names of rows in other calls
 
 
@@ -64,16 +66,23 @@ def adapt(kind: str, name: str, target: Any, params: Mapping[str, Any]) -> Any:
     raise SpecError(f"'{name}' is {type(target).__name__}: expected a class.")
 
 
-def _method(name: str, target: Any, params: Mapping[str, Any]) -> Any:
-    if isinstance(target, partial):
-        return (
-            _method(name, target.func, {**target.keywords, **params})
-            if not target.args
-            else _call(name, target, params)
-        )
+def display_name(thing: Any) -> str:
+    """The name of a function or a class; for any other object, of its class."""
+    thing, _ = _taken_apart(thing, {})
+    return str(getattr(thing, "__name__", type(thing).__name__))
+
+
+def _taken_apart(target: Any, params: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    """An explainer and what it is asked with, from ``partial(explainer.attribute, n_steps=20)``."""
+    if isinstance(target, partial) and not target.args:
+        return _taken_apart(target.func, {**target.keywords, **params})
     owner = getattr(target, "__self__", None)
-    if getattr(target, "__name__", "") == "attribute" and hasattr(owner, "attribute"):
-        target = owner  # partial(explainer.attribute, n_steps=20)
+    is_its_call = getattr(target, "__name__", "") == "attribute" and hasattr(owner, "attribute")
+    return (owner if is_its_call else target), params
+
+
+def _method(name: str, target: Any, params: Mapping[str, Any]) -> Any:
+    target, params = _taken_apart(target, params)
     if inspect.isclass(target):
         return _of_class(name, target, params)
     if hasattr(target, "attribute"):
@@ -91,10 +100,10 @@ def _of_class(name: str, cls: type, params: Mapping[str, Any]) -> Any:
         method.check_names()
         return method
     if any(hasattr(cls, call) for call in CALLS):
-        made = f"explainer = {'shap.' if cls.__module__.startswith('shap.') else ''}{cls.__name__}(model, background)"
+        model = "model.predict_proba" if cls.__name__.startswith(OF_FUNCTIONS) else "model"
         raise refusal(
             f"'{name}' is a class whose explainers are bound to a model and to data: make one.",
-            made,
+            f"explainer = {cls.__module__.split('.')[0]}.{cls.__name__}({model}, background)",
             EVALUATE.format("{'mine': explainer}"),
         )
     instance = _instance(name, cls, params)
@@ -106,7 +115,8 @@ def _of_class(name: str, cls: type, params: Mapping[str, Any]) -> Any:
 def _call(name: str, target: Any, params: Mapping[str, Any]) -> CallableMethod | QueryMethod:
     """A callable, with the arguments that its first parameters are named for."""
     if hasattr(target, "explain_instance"):
-        raise named(f"'{name}' explains one row at a time, and our own LIME many.", "lime_tabular")
+        ours = "lime_image" if "image" in (parameters_of(target.explain_instance) or {}) else "lime_tabular"
+        raise named(f"'{name}' explains one row at a time; our own LIME explains many.", ours)
     if isinstance(target, nn.Module) or not callable(target):
         raise _no_method(name, f"is {type(target).__name__}")
     parameters = parameters_of(target)

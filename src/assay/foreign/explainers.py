@@ -19,9 +19,10 @@ from assay.core.errors import SpecError, suggest
 from assay.core.query import Query
 from assay.core.setting import Setting
 from assay.foreign.answers import as_tensor, explained_model, seeded_streams
+from assay.foreign.calls import is_needed, named_parameters, takes_anything
 from assay.foreign.imports import is_target, load
 from assay.foreign.layers import image_map, last_convolution, layer_named
-from assay.foreign.refusals import named, parameters_of, public_name
+from assay.foreign.refusals import named, public_name
 
 LAYER, INNER = "layer", "attribution_method"  # parameters of classes: a layer's name, another explainer
 PROVIDED = ("inputs", "target", "baselines")  # arguments that come from the query
@@ -52,6 +53,8 @@ class CaptumMethod:
         with seeded_streams(query):
             result = explainer.attribute(query.x.clone().requires_grad_(), target=query.target, **arguments)
         if not self._has_parent("LayerAttribution"):
+            if any(link._names_layer for link in self._chain):
+                query.note(f"layer {self._layer(query.setting)[0]}")
             return as_tensor(result, query)  # type: ignore[no-any-return]
         return image_map(result, query, self._layer(query.setting)[0], self.positive_only)
 
@@ -65,7 +68,7 @@ class CaptumMethod:
                 arguments[name], inner = value.made(module, setting)
                 asked = {**inner, **asked}
             else:
-                arguments[name] = self._layer(setting)[1] if name == LAYER else _loaded(value)
+                arguments[name] = self._layer(setting)[1] if self._names_layer and name == LAYER else _loaded(value)
         for_module = [] if INNER in arguments else [module]
         try:
             return self.wrapped(*for_module, **arguments), asked
@@ -78,12 +81,12 @@ class CaptumMethod:
         for link in self._chain:
             for name in (name for name in link._needed if name not in given):
                 raise _missing(link, name, setting)
-        if any(LAYER in link.params for link in self._chain):
+        if any(link._names_layer for link in self._chain):
             self._layer(setting)
 
     def check_names(self) -> None:
         """SpecError where an argument is unknown, or a class explains no answer of the model."""
-        if any(one.kind is Parameter.VAR_KEYWORD for one in _parameters(self._chain[-1].wrapped.attribute).values()):
+        if takes_anything(self._chain[-1].wrapped.attribute):
             return
         model, *others = [*self._constructor, ""]
         names = {*others, *self._asked, *({INNER} & {model})} - {"inputs", "target", ""}
@@ -106,12 +109,12 @@ class CaptumMethod:
 
     @cached_property
     def _constructor(self) -> dict[str, Parameter]:
-        return _plain(_parameters(self.wrapped))
+        return named_parameters(self.wrapped)
 
     @cached_property
     def _asked(self) -> set[str]:
         """The parameters of ``attribute``, with those that it passes on."""
-        return {name for link in self._chain for name in _plain(_parameters(link.wrapped.attribute))}
+        return {name for link in self._chain for name in named_parameters(link.wrapped.attribute)}
 
     @property
     def _needed(self) -> list[str]:
@@ -119,16 +122,20 @@ class CaptumMethod:
         made_with = [
             (name, one) for place, (name, one) in enumerate(self._constructor.items()) if place or name == INNER
         ]
-        asked_with = [pair for pair in _plain(_parameters(self.wrapped.attribute)).items() if pair[0] not in PROVIDED]
-        return [name for name, one in (*made_with, *asked_with) if one.default is Parameter.empty]
+        asked_with = [pair for pair in named_parameters(self.wrapped.attribute).items() if pair[0] not in PROVIDED]
+        return [name for name, one in (*made_with, *asked_with) if is_needed(one)]
 
     def _has_parent(self, name: str) -> bool:
         """Whether it is a class of this kind, or takes an explainer that is; by name, so that nothing is imported."""
         return any(parent.__name__ == name for link in self._chain for parent in link.wrapped.__mro__)
 
+    @property
+    def _names_layer(self) -> bool:
+        return isinstance(self.params.get(LAYER), str)
+
     def _layer(self, setting: Setting) -> tuple[str, nn.Module]:
-        name = next(link.params[LAYER] for link in self._chain if LAYER in link.params)
-        return layer_named(setting.model, str(name), of_instance=self.made_for is not None)
+        name = next(link.params[LAYER] for link in self._chain if link._names_layer)
+        return layer_named(setting.model, name, of_instance=self.made_for is not None)
 
 
 def _missing(link: CaptumMethod, name: str, setting: Setting) -> SpecError:
@@ -144,16 +151,6 @@ def _missing(link: CaptumMethod, name: str, setting: Setting) -> SpecError:
         return SpecError(f"{link.name} needs a value for '{name}': write {link.name}({name}=...).")
     told = ", ".join(f"{key}={value}" for key, value in {**values, name: examples[name]}.items())
     return named(f"{link.name} needs a value for '{name}'.", f"{link.name}({told})")
-
-
-def _parameters(call: Any) -> dict[str, Parameter]:
-    return parameters_of(call) or {}
-
-
-def _plain(parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
-    """Those that have a name of their own."""
-    various = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-    return {name: one for name, one in parameters.items() if one.kind not in various}
 
 
 def _loaded(value: Any) -> Any:

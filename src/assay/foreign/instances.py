@@ -8,26 +8,25 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from inspect import Parameter
 from typing import Any
 
 from torch import Tensor
 
 from assay.core.errors import SpecError
+from assay.foreign.calls import is_needed, named_parameters
 from assay.foreign.explainers import LAYER, CaptumMethod
 from assay.foreign.layers import name_of
-from assay.foreign.refusals import parameters_of, variable, wrapped
+from assay.foreign.refusals import variable, wrapped
 
 PLAIN = (bool, int, float, str, bytes, type(None))
 DEPTH = 4  # of attributes of attributes
 ABSENT = object()
-VARIOUS = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 
 def read_instance(instance: Any, asked: Mapping[str, Any]) -> CaptumMethod:
     """The class and the arguments of an explainer, which is asked with ``asked``."""
     cls = type(instance)
-    parameters = {name: one for name, one in (parameters_of(cls) or {}).items() if one.kind not in VARIOUS}
+    parameters = named_parameters(cls)
     if not parameters or (made_for := _attribute(instance, next(iter(parameters)))) is ABSENT:
         raise _refused(instance, "it does not keep the model that it was made for")
     first, *others = parameters
@@ -38,7 +37,7 @@ def read_instance(instance: Any, asked: Mapping[str, Any]) -> CaptumMethod:
         innermost = inner.made_for
     else:
         innermost = made_for
-    for name in (name for name in others if parameters[name].default is Parameter.empty):
+    for name in (name for name in others if is_needed(parameters[name])):
         made_of[name] = _attribute(instance, name)
         if made_of[name] is ABSENT:
             raise _refused(instance, f"it does not keep its argument '{name}'")
@@ -59,7 +58,7 @@ def read_instance(instance: Any, asked: Mapping[str, Any]) -> CaptumMethod:
 def _refused(instance: Any, reason: str) -> SpecError:
     sentence = (
         f"the {type(instance).__name__} was made for one model, and cannot be made again for the explained number: "
-        f"{reason}. Give its class, or a function that calls it as it is."
+        f"{reason}. A function can ask it as it is."
     )
     return wrapped(sentence, f"{variable(instance)}.attribute(inputs, target=targets)")
 

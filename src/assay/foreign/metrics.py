@@ -22,8 +22,10 @@ from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
 from assay.core.trial import Trial
 from assay.foreign.answers import explained_model, seeded_streams
+from assay.foreign.calls import is_needed, named_parameters
 from assay.foreign.declared import declared_facts
 from assay.foreign.imports import is_target, load
+from assay.foreign.refusals import refusal
 
 Numbers = npt.NDArray[np.float64]
 
@@ -130,6 +132,23 @@ def foreign_metric(name: str, target: Any, params: Mapping[str, Any]) -> Foreign
         return None
     arrays = names["x"].endswith("_batch") or "ndarray" in str(_parameters(target)[names["x"]].annotation)
     return ForeignMetric(_maker(name, target, params), names, arrays, declared_facts(target), target, params)
+
+
+def metric_of(name: str, thing: Any) -> Any:
+    """An object as a metric: a foreign one, or one that is called with a trial; SpecError for anything else."""
+    if metric := foreign_metric(name, thing, {}):
+        return metric
+    needed = [one for one in named_parameters(thing).values() if is_needed(one)] if callable(thing) else []
+    if callable(thing) and len(needed) < 2 and not isinstance(thing, nn.Module):
+        return thing
+    takes = f"takes {', '.join(one.name for one in needed)}" if needed else f"is {type(thing).__name__}"
+    raise refusal(
+        f"'{name}' {takes}: a metric takes a trial, or a model, samples, classes and attributions, and is known by the "
+        "names of these parameters.",
+        "def mine(model, x, y, a):",
+        "    return (x * a).flatten(1).sum(dim=1)",
+        "assay.evaluate(model, x, metrics=[mine])",
+    )
 
 
 def roles(target: Any) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from typing import Any
 
@@ -42,12 +41,3 @@ def public_name(cls: type) -> str:
         if getattr(module, cls.__name__, None) is cls:
             return f"{'.'.join(parts[:count])}:{cls.__name__}"
     return f"{cls.__module__}:{cls.__qualname__}"
-
-
-def parameters_of(call: Any) -> dict[str, inspect.Parameter] | None:
-    """The parameters of a call by name, without ``self``; None where Python cannot tell."""
-    try:
-        found = inspect.signature(call).parameters
-    except (TypeError, ValueError):
-        return None
-    return {name: parameter for name, parameter in found.items() if name != "self"}
