@@ -21,7 +21,7 @@ from assay.foreign.answers import as_tensor, seeded_streams
 from assay.foreign.calls import parameters_of
 from assay.foreign.explainers import CaptumMethod
 from assay.foreign.instances import read_instance
-from assay.foreign.metrics import foreign_metric
+from assay.foreign.metrics import foreign_metric, metric_of
 from assay.foreign.refusals import EVALUATE, named, refusal, variable, wrapped
 from assay.foreign.shapley import CALLS, ShapMethod
 
@@ -62,7 +62,8 @@ def adapt(kind: str, name: str, target: Any, params: Mapping[str, Any]) -> Any:
     if kind == "methods":
         return _method(name, target, params)
     if inspect.isclass(target):
-        return _instance(name, target, params)
+        instance = _instance(name, target, params)
+        return metric_of(name, instance) if kind == "metrics" else instance
     raise SpecError(f"'{name}' is {type(target).__name__}: expected a class.")
 
 

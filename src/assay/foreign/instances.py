@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from assay.core.errors import SpecError
 from assay.foreign.calls import is_needed, named_parameters
@@ -49,9 +49,11 @@ def read_instance(instance: Any, asked: Mapping[str, Any]) -> CaptumMethod:
     if changed := _differences(instance, _made(instance, made_for, made_of)):
         raise _refused(instance, f"'{changed[0]}' was changed since it was made")
     for name, value in made_of.items():
-        params[name] = value if name != LAYER else name_of(value, innermost)
-        if params[name] is None:
+        params[name] = name_of(value, innermost) if isinstance(value, nn.Module) and name == LAYER else value
+        if params[name] is None and value is not None:
             raise _refused(instance, "its layer is none of the model that it was made for")
+        if isinstance(value, list) and any(isinstance(one, nn.Module) for one in value):
+            raise _refused(instance, "it explains several layers, and a map is of one")
     return CaptumMethod(cls, {**params, **asked}, innermost)
 
 

@@ -55,21 +55,25 @@ class ShapMethod:
 
 def explained(values: Any, base: Any, query: Query) -> Tensor:
     """The values (B, ...) for the explained class. A list has values by class, as shap returned them until 0.45."""
-    array = np.stack(values, axis=-1) if isinstance(values, list) else np.asarray(values)
-    numbers = torch.from_numpy(array.astype(np.float64)).to(query.x.device)
+    numbers = _tensor(np.stack(values, axis=-1) if isinstance(values, list) else values, query)
     of_class = of_target(numbers, query)
     if base is None:
         query.note("states no base value, so that it cannot be seen which number it explains")
         return of_class
     by_class = of_class.dim() < numbers.dim() and numbers.shape[-1] > 1
     sums = numbers.flatten(1, -2).sum(dim=1) if by_class else numbers.flatten(1).sum(dim=1)
-    start = torch.from_numpy(np.array(base, dtype=np.float64)).to(sums.device)
+    start = _tensor(base, query)
     total = sums + (start if by_class else start.reshape(-1))  # one for all rows, or one per row
     raw = replace(query, question=replace(query.question, readout="value")).outputs(query.x).double()
     if by_class or raw.shape[1] == 1:
         _note(query, _whole(total.view_as(raw), raw, query.setting.outputs), raw.shape[1])
         return of_class
     return of_class * _signs(total, raw, query).view(-1, *[1] * (of_class.dim() - 1))
+
+
+def _tensor(numbers: Any, query: Query) -> Tensor:
+    plain = numbers if isinstance(numbers, Tensor) else torch.from_numpy(np.array(numbers, dtype=np.float64))
+    return plain.detach().to(query.x.device, torch.float64)
 
 
 def _whole(total: Tensor, raw: Tensor, outputs: str) -> str | None:
