@@ -202,7 +202,10 @@ SENTENCES = [
     (lambda: {"x": rows().to_sparse()}, r"x is a sparse tensor: give x\.to_dense\(\)"),
     (lambda: {"memory": "1GB"}, "give a number of bytes"),
     (lambda: {"metrics": 3}, "give a list"),
-    (lambda: {"methods": rows()}, "methods is Tensor: give a list of specs or objects, or a dict with a label for each"),
+    (
+        lambda: {"methods": rows()},
+        "methods is Tensor: give a list of specs or objects, or a dict with a label for each",
+    ),
     (lambda: {"methods": [yours.Explainer()]}, "does not keep the model that it was made for"),
 ]
 

@@ -151,6 +151,7 @@ class Evaluation:
         if not self.result.answers_cover_boards:
             (board,) = self.result.boards
             yield from plain_lines(board_table(self.result, board))
+            yield from board.about
             yield from interval_notes((cell.metric, cell) for cell in self.cells)
         yield from (f"{method}: {remarks}" for method, remarks in self.remarks.items() if str(remarks))
         yield from (f"{group.status}: {group}" for group in grouped_by_reason(self.cells))

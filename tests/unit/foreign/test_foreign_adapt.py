@@ -127,7 +127,9 @@ def test_a_class_is_made_and_a_class_with_attribute_is_captum_s():
 
     assert adapt("methods", "m:Ours", Ours, {"k": 2}).k == 2
     assert isinstance(adapt("methods", "m:Theirs", Theirs, {}), CaptumMethod)
-    assert isinstance(adapt("metrics", "m:Theirs", Theirs, {}), Theirs)
+    assert isinstance(adapt("environments", "m:Theirs", Theirs, {}), Theirs)
+    with pytest.raises(SpecError, match="'m:Theirs' is Theirs: a metric takes a trial"):
+        adapt("metrics", "m:Theirs", Theirs, {})
     with pytest.raises(SpecError, match=r"cannot make 'm:Ours': .*unexpected keyword argument 'z'"):
         adapt("methods", "m:Ours", Ours, {"z": 2})
 
