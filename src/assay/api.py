@@ -30,7 +30,7 @@ from assay.engine.artifacts.trial import make_trials
 from assay.engine.execute.inline import MemoryEngine
 from assay.engine.execute.run import run as run_study
 from assay.engine.store.store import Store
-from assay.evaluation.asked import either
+from assay.evaluation.asked import Components, either
 from assay.evaluation.canvases import Canvas
 from assay.evaluation.evaluation import Evaluation
 from assay.evaluation.evaluation import evaluate as evaluate_in_memory
@@ -95,7 +95,7 @@ def attribute(subject: Any, *arguments: Any, **options: Any) -> Attributed:
     ----------
     subject : an environment, or its name or spec; or a model: a torch module or an estimator in scikit-learn's manner
     x : with a model, its rows: images (N, C, H, W) or a table (N, D)
-    method : a name or spec, one of our methods, a Captum class, or your callable
+    method : a name or spec, one of our methods, an explainer of Captum or shap, your callable, or an array
     n, seed : how many samples of an environment, and of which seed
     question : with an environment, which number is explained against which baseline; default: the environment's
     target : with a model, the class to explain, one for all or one per row; None: the predicted class
@@ -213,8 +213,8 @@ def evaluate(
     model: nn.Module | Any,
     x: Rows,
     target: Tensor | Array | int | None = None,
-    methods: Sequence[str | Any] | None = None,
-    metrics: Sequence[str | Any] | None = None,
+    methods: Components | None = None,
+    metrics: Components | None = None,
     *,
     label: Tensor | Array | None = None,
     reference: Rows | None = None,
@@ -241,7 +241,10 @@ def evaluate(
     model : a torch module, or an estimator in scikit-learn's manner
     x : rows as the model reads them, floats: images (N, C, H, W) or a table (N, D)
     target : the class to explain, one for all or one per row; None: the predicted class
-    methods, metrics : specs or objects; None: those that fit the model, and those that decide
+    methods : a list of specs or objects, or a dict of them by label; None: those that fit the model. Objects are our
+        methods, Captum's classes and explainers, shap's explainers and Explanations, callables
+        f(model, inputs, targets), and arrays of attributions, whose row i belongs to row i of x
+    metrics : specs or objects likewise, also metrics in the manner of Quantus; None: those that decide
     label : the true class of each row, for metrics that use accuracy; None: ``target`` if given, else the predictions
     reference : training rows, for what replaces features and for methods that fit; None: the rows themselves.
         ``background`` is another name for it

@@ -5,7 +5,8 @@
     smoothed(of=integrated_gradients(steps=64), samples=20)
     my_pkg.methods:MyMethod(k=3)
 
-Parsed with ``ast``; values are literals or specs. No code is evaluated.
+Parsed with ``ast``; values are literals or specs. No code is evaluated. Where users list components, a label may come
+first: ``mine=precomputed(path='maps.npy')``.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ LONGEST = 10_000  # characters of a spec
 DEEPEST = 20  # brackets within brackets: deeper ones could not be sent to other processes
 
 _TARGET = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
+_LABELLED = re.compile(r"\s*([^=:,()\[\]{}'\"]*[^=:,()\[\]{}'\"\s])\s*=(.*)", re.DOTALL)
 _STRING = re.compile(r"""('''.*?'''|\"{3}.*?\"{3}|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 
 
@@ -94,6 +96,12 @@ class Spec:
         if not self.params:
             return self.name
         return f"{self.name}({', '.join(f'{name}={_text(value)}' for name, value in self.params)})"
+
+
+def labelled(text: str) -> tuple[str, str]:
+    """``label=spec``: the label, empty without one, and the spec."""
+    match = _LABELLED.fullmatch(text)
+    return (match[1], match[2]) if match else ("", text)
 
 
 def _text(value: Value) -> str:
