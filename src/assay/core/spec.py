@@ -28,6 +28,7 @@ Folder: TypeAlias = str  # annotates a parameter that is a folder: a key holds t
 Data: TypeAlias = str  # annotates a parameter that is a path of either
 Code: TypeAlias = str  # annotates a parameter that is module:attr: a key holds the digest of its source
 
+TRUST = "ASSAY_TRUST"  # environment variable: the saved model that the user trusts, which no study can name
 LONGEST = 10_000  # characters of a spec
 DEEPEST = 20  # brackets within brackets: deeper ones could not be sent to other processes
 

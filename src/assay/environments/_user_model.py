@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from assay.catalogue.foreign_cards import code_digest
 from assay.core.errors import SpecError
 from assay.core.rng import global_streams_restored
+from assay.core.spec import TRUST
 from assay.foreign import models
 from assay.foreign.imports import load
 from assay.foreign.inputs import one_line
@@ -23,7 +24,6 @@ from assay.users.saved import load_saved
 from assay.users.take import makes_models
 from assay.users.weights import load_weights
 
-TRUST = "ASSAY_TRUST"  # environment variable: the file of a saved model that the user trusts, and no study can name
 NO_MODEL = "not a torch.nn.Module, and no estimator in scikit-learn's manner"
 FORMATS = {"float32": torch.float32, "float64": torch.float64}
 

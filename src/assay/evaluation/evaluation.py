@@ -191,7 +191,7 @@ def evaluate(
     )
     plan = fitted(wanted, own.place, setting.kind, budget, 1, own.machine)
     environment = Entry(Spec("own"), LABEL, samples=plan.rows, block=default_block_size(setting.kind), rows=plan.rows)
-    study, objects = make_study(environment, plan, notes(setting, rows, given_reference, plan))
+    study, objects = make_study(environment, plan, notes(setting, rows, given_reference, plan, own.notes))
     with progress(Resources(0, own.machine), quiet=False) as watch:
         finished = run_in_memory(study, {**objects, ("environments", LABEL): own.environment}, own.machine, watch)
     return Evaluation(finished, plan)

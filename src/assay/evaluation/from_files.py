@@ -44,8 +44,8 @@ def planned(own: Entry, asked: Asked, store: Path, resources: Resources, keep: b
     unnamed = not asked.metrics and not asked.canvases
     if setting.reference is None and unnamed and needs_reference(setting.kind):
         raise SpecError(
-            "one row without reference_x: what would replace a removed feature? Give reference_x, training rows, in "
-            "the data, or --canvas, a number for example."
+            "one row without a reference: what would replace a removed feature? Give training rows, with --reference "
+            "or as reference_x in the data, or --canvas, a number for example."
         )
     chosen = canvases(setting.kind, asked.canvases or None, setting.question.baseline)
     specs, left_out = asked.methods, list[str]()
@@ -60,7 +60,7 @@ def planned(own: Entry, asked: Asked, store: Path, resources: Resources, keep: b
     plan = stored_plan(wanted, own.spec, setting.kind, asked.budget, store, resources, keep)
     # No row more than there is time for:
     place = replace(own, samples=plan.rows, block=default_block_size(setting.kind), rows=plan.rows)
-    said = notes(setting, rows, environment.subject.rows.reference is not None, plan)
+    said = notes(setting, rows, environment.subject.rows.reference is not None, plan, environment.subject.notes)
     return make_study(place, plan, said, asked.keeps_rows)[0], plan
 
 

@@ -90,12 +90,13 @@ def spec_of(instance: Any, label: str) -> Spec:
     return Spec(letters if letters[:1].isalpha() else f"object_{letters}")
 
 
-def notes(setting: Setting, rows: int, given_reference: bool, plan: Plan) -> list[str]:
-    """Sentences about the data and the plan."""
+def notes(setting: Setting, rows: int, given_reference: bool, plan: Plan, chosen: Sequence[str]) -> list[str]:
+    """Sentences about the data, what was chosen about them and the model, and the plan."""
     what, reference = _features(setting), setting.reference
     said = [f"{plan.rows} of {rows} rows of {what} were evaluated." if plan.rows < rows else f"{rows} rows of {what}."]
     if reference is not None:
         said.append(f"Reference: {f'{len(reference.x)} rows' if given_reference else 'the rows themselves'}.")
+    said += chosen
     said += [f"Left out: {sentence}." for sentence in plan.dropped]
     return said
 
