@@ -319,7 +319,7 @@ def test_where_nothing_can_be_scored_the_command_says_so(data, tmp_path):
 def test_labels_that_are_no_classes_are_told_before_anything_runs(tmp_path):
     np.savez(tmp_path / "d.npz", x=rows().numpy(), y=np.full(12, 7))
     found = command("--model", "yours:linear", "--data", tmp_path / "d.npz", "--store", tmp_path / "st")
-    assert "y holds class 7, and the model has outputs 0 to 2" in str(found.exception)
+    assert "label holds class 7, and the model has outputs 0 to 2" in str(found.exception)
     assert not (tmp_path / "st").exists()
 
 

@@ -83,20 +83,22 @@ def test_which_of_several_values_is_explained_must_be_said(tmp_path):
 @pytest.mark.parametrize(
     "change, arrays, words",
     [
-        ({}, {"x": rows()[0].numpy()}, "x has shape (6,): write images as"),
-        ({}, {"x": np.float32(1)}, "x has shape (): write images as"),
-        ({}, {"x": np.ones((12, 6), np.uint8)}, "x holds uint8: give floating point numbers"),
-        ({}, {"reference_x": np.ones((12, 6), int)}, "reference_x holds int64: give floating point numbers"),
+        ({}, {"x": rows()[0].numpy()}, "x has shape (6,): for one row, give x[None]"),
+        ({}, {"x": np.float32(1)}, "x has shape (): write tables as"),
         ({}, {"x": np.array([[None] * 6])}, "Object arrays cannot be loaded"),
-        ({}, {"y": np.array(["cat"] * 12)}, "y holds text: give whole numbers"),
-        ({}, {"y": np.full(12, np.inf)}, "y holds fractions"),
-        ({}, {"reference_x": rows().numpy(), "reference_y": np.array(["cat"] * 12)}, "reference_y holds text"),
-        ({}, {"reference_x": rows().numpy(), "reference_y": np.full(12, 7)}, "reference_y holds class 7"),
+        ({}, {"y": np.array(["cat"] * 12)}, "label holds text, and the model does not name its classes"),
+        ({}, {"y": np.full(12, np.inf)}, "label holds fractions"),
+        (
+            {},
+            {"reference_x": rows().numpy(), "reference_y": np.array(["cat"] * 12)},
+            "the reference's label holds text",
+        ),
+        ({}, {"reference_x": rows().numpy(), "reference_y": np.full(12, 7)}, "the reference's label holds class 7"),
         ({"--model": "yours:broken"}, {}, "yours:broken() makes no model: RuntimeError: no weights today."),
-        ({"--model": "yours:sized"}, {}, "yours:sized() makes no model: TypeError"),
-        ({"--model": "yours:three"}, {}, "yours:three is int, not a torch.nn.Module"),
-        ({"--model": "yours:3"}, {}, "has no '3'"),
-        ({"--data": __file__}, {}, "cannot read"),
+        ({"--model": "yours:sized"}, {}, "the model cannot read rows of shape (6,)"),
+        ({"--model": "yours:three"}, {}, "the model is int, not a torch.nn.Module"),
+        ({"--model": "yours:3"}, {}, "--model yours:3: write module:attr"),
+        ({"--data": __file__}, {}, "is no data that are read"),
         ({"--baseline": "bogus"}, {}, "baseline='bogus': write zero, mean, uniform or a number"),
         ({"--baseline": "zerro"}, {}, "Did you mean 'zero'?"),
         ({"--baseline": "1e39"}, {}, "baseline=1e+39: write"),
@@ -119,7 +121,8 @@ def test_a_mistake_ends_with_exit_code_2_and_no_traceback(tmp_path, monkeypatch,
         main()
     assert left.value.code == 2
     error = capsys.readouterr().err
-    assert error.startswith("assay: own: cannot read")
+    assert error.startswith("assay: '")
+    assert "is empty: data are needed" in error
     assert error.count("\n") == 1
 
 

@@ -119,6 +119,11 @@ def evaluate(
     """
     resources, new_seeds, time = options.resources(), seed_list(seeds), _seconds(budget)
     is_code = is_target(model)
+    if not is_code and not Path(model).is_file():
+        raise SpecError(
+            f"--model {model}: write module:attr, a module on Python's path and a name in it, or the file of a saved "
+            "model."
+        )
     files = {"data": data, "reference": reference, "weights": weights, "saved": "" if is_code else model}
     answer = {"outputs": outputs, "output": _place(output), "forward": forward, "label": label}
     question = {"readout": readout, "target": target, "baseline": _baseline(baseline)}

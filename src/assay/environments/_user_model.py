@@ -65,22 +65,29 @@ class UserModel:
         """The user's model with its weights, which may be changed, and sentences about these."""
         if self.saved:
             return load_saved(self.saved, trusted=is_trusted(self.saved)), ()
-        origin = load(self.code)
         with global_streams_restored():  # the user's layers draw as they are made; the user's numbers stay the same
-            try:
-                model = origin() if makes_models(origin) else origin
-            except (Exception, SystemExit) as error:
-                raise SpecError(f"{self.code}() makes no model: {one_line(error)}.") from error
-            if not isinstance(model, nn.Module):
-                return model, ()
-            copy = models.checked_copy(model)
-            copy = copy.to(FORMATS[self.dtype]) if self.dtype in FORMATS else copy
-            return copy, load_weights(copy, self.weights) if self.weights else ()
+            return self._made()
+
+    def _made(self) -> tuple[Any, tuple[str, ...]]:
+        origin = load(self.code)
+        try:
+            model = origin() if makes_models(origin) else origin
+        except (Exception, SystemExit) as error:
+            raise SpecError(f"{self.code}() makes no model: {one_line(error)}.") from error
+        if not isinstance(model, nn.Module):
+            return model, ()
+        copy = models.checked_copy(model)
+        copy = copy.to(FORMATS[self.dtype]) if self.dtype in FORMATS else copy
+        return copy, load_weights(copy, self.weights) if self.weights else ()
 
     def check_made_again(self, module: nn.Module, take: Callable[[Any], nn.Module], x: Tensor) -> None:
         """SpecError where a function makes another model every time: every process must make the same one."""
-        if not self.saved and makes_models(load(self.code)):
-            models.check_equal_models(self.code, module, take(self.made()[0]), x)
+        if self.saved or not makes_models(load(self.code)):
+            return
+        with global_streams_restored():
+            self._made()  # the streams go on: a second model draws other numbers
+            again = take(self._made()[0])
+        models.check_equal_models(self.code, module, again, x)
 
     def ready(self, x: Tensor) -> ReadyModel:
         """The model, tried on a few rows; every process must make the same one."""

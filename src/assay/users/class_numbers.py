@@ -17,19 +17,19 @@ from assay.users.rows import Rows
 from assay.users.taken import Taken
 
 
-def label_numbers(rows: Rows, taken: Taken) -> Tensor | None:
+def label_numbers(rows: Rows, taken: Taken, name: str = "label") -> Tensor | None:
     """The output of each row's class, (N,) long; None without labels. All are 0 where the model answers with a value:
     labels are true values then."""
     if rows.label is None:
         return None
     if taken.outputs == "value":
-        return _zeros(rows.label, len(rows))
+        return _zeros(name, rows.label, len(rows))
     if rows.label.dtype.kind == "f" and (rows.label != rows.label.round()).any():
         raise SpecError(
-            f"label holds fractions, and the model answers with {taken.outputs} of {taken.count} classes: give numbers "
-            "of classes, or outputs='value' (--outputs value) and a target if the outputs are values."
+            f"{name} holds fractions, and the model answers with {taken.outputs} of {taken.count} classes: give "
+            "numbers of classes, or outputs='value' (--outputs value) and a target if the outputs are values."
         )
-    return output_numbers("label", rows.label, len(rows), taken, rows.classes)
+    return output_numbers(name, rows.label, len(rows), taken, rows.classes)
 
 
 def output_numbers(name: str, values: Any, rows: int, taken: Taken, order: Sequence[str] = ()) -> Tensor:
@@ -53,11 +53,11 @@ def output_numbers(name: str, values: Any, rows: int, taken: Taken, order: Seque
     return checked_classes(name, torch.from_numpy(np.asarray(array)), rows, taken.count)
 
 
-def _zeros(label: NDArray[Any], rows: int) -> Tensor:
+def _zeros(name: str, label: NDArray[Any], rows: int) -> Tensor:
     if label.dtype.kind not in "fiub":
-        raise SpecError("the model answers with a value, and label holds text: give the true values, as numbers.")
+        raise SpecError(f"the model answers with a value, and {name} holds text: give the true values, as numbers.")
     if len(label) != rows:
-        raise SpecError(f"label has shape {label.shape}: one value per row is needed, ({rows},).")
+        raise SpecError(f"{name} has shape {label.shape}: one value per row is needed, ({rows},).")
     return torch.zeros(rows, dtype=torch.long)
 
 

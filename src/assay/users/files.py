@@ -114,13 +114,14 @@ def _arrays(path: str, label: str | None, reading: Reading) -> Opened:
     _, names = read_arrays(path, (), ROWS)
     if label is not None and label not in names:
         raise SpecError(f"'{path}' has no array '{label}'.{suggest(label, names)} It has {listed(names)}.")
-    found, _ = read_arrays(path, names, ROWS)
     label = label or (LABEL if LABEL in names else None)
     kept = [name for name in names if name != label and not name.startswith(REFERENCE)]
     inputs = [name for name in kept if name in reading.inputs] if len(reading.inputs) > 1 else []
     rows = inputs or ([ROWS] if ROWS in kept else kept)
     if not rows:
         raise SpecError(f"'{path}' has {listed(names) or 'nothing'}, and no rows: name their array '{ROWS}'.")
+    wanted = [*rows, *([label] if label else [])]
+    found, _ = read_arrays(path, [*wanted, *(f"{REFERENCE}{name}" for name in (*wanted, LABEL))], ROWS)
     single = len(rows) == 1
     beside = {name.removeprefix(REFERENCE): array for name, array in found.items() if name.startswith(REFERENCE)}
     note = () if rows == [ROWS] else (f"Rows are {listed(rows)} of '{path}'.",)

@@ -76,7 +76,7 @@ class Subject:
         if rows.reference_label is None:
             return Reference(extra, self.predicted(extra, machine))
         labelled = replace(rows, x=extra, label=rows.reference_label)
-        numbers = label_numbers(labelled, self.taken)
+        numbers = label_numbers(labelled, self.taken, "the reference's label")
         assert numbers is not None
         return Reference(extra, numbers.to(extra.device))
 
