@@ -16,6 +16,7 @@ from assay.evaluation.canvases import Canvas, first_that_fits, on_canvases, take
 from assay.evaluation.defaults import METRICS
 from assay.evaluation.plan import Item, Plan
 from assay.report.answer import UNFAMILIAR
+from assay.report.findings import LEFT_OUT
 from assay.studies.study import Entry, Study
 
 LABEL = "your model"
@@ -95,5 +96,5 @@ def notes(setting: Setting, rows: int, given_reference: bool, plan: Plan) -> lis
     said = [f"{plan.rows} of {rows} rows of {what} were evaluated." if plan.rows < rows else f"{rows} rows of {what}."]
     if reference is not None:
         said.append(f"Reference: {f'{len(reference.x)} rows' if given_reference else 'the rows themselves'}.")
-    said += [f"Left out: {sentence}." for sentence in plan.dropped]
+    said += [f"{LEFT_OUT} {sentence}." for sentence in plan.dropped]
     return said
