@@ -241,10 +241,8 @@ def evaluate(
     model : a torch module, or an estimator in scikit-learn's manner
     x : rows as the model reads them, floats: images (N, C, H, W) or a table (N, D)
     target : the class to explain, one for all or one per row; None: the predicted class
-    methods : a list of specs or objects, or a dict of them by label; None: those that fit the model. Objects are our
-        methods, Captum's classes and explainers, shap's explainers and Explanations, callables
-        f(model, inputs, targets), and arrays of attributions, whose row i belongs to row i of x
-    metrics : specs or objects likewise, also metrics in the manner of Quantus; None: those that decide
+    methods, metrics : specs and objects, or a dict of them by label; None: those that fit the model, and those that
+        decide. Explainers of Captum and shap, arrays and callables are methods, too (docs/evaluate.md)
     label : the true class of each row, for metrics that use accuracy; None: ``target`` if given, else the predictions
     reference : training rows, for what replaces features and for methods that fit; None: the rows themselves.
         ``background`` is another name for it

@@ -17,6 +17,7 @@ from assay.evaluation.canvases import Canvas, first_that_fits, on_canvases, take
 from assay.evaluation.defaults import METRICS
 from assay.evaluation.plan import Item, Plan
 from assay.report.answer import UNFAMILIAR
+from assay.report.findings import LEFT_OUT
 from assay.report.text import counted
 from assay.studies.study import Entry, Study
 
@@ -97,7 +98,7 @@ def notes(setting: Setting, rows: int, given_reference: bool, plan: Plan, chosen
     if reference is not None:
         said.append(f"Reference: {f'{len(reference.x)} rows' if given_reference else 'the rows themselves'}.")
     said += chosen
-    said += [f"Left out: {sentence}." for sentence in plan.dropped]
+    said += [f"{LEFT_OUT} {sentence}." for sentence in plan.dropped]
     return said
 
 
