@@ -90,8 +90,9 @@ class MaskLeakage:
         if len(classes) < 2:
             return Score(None, len(evidence), 0)
         guess = _guesses(known["mask"][kept].astype(np.float64), label, self.folds)
-        shares = [np.bincount(side, minlength=len(classes)) / len(label) for side in (guess, label)]
-        return Score(float((guess == label).mean() - np.dot(*shares)), len(evidence), len(label))
+        size, right = len(label), (guess == label).sum()
+        by_chance = np.dot(*(np.bincount(side, minlength=len(classes)) for side in (guess, label))) / size
+        return Score(float(right - by_chance) / size, len(evidence), size)
 
     def _deleted(self, trial: Trial) -> Tensor:
         """Which features (B, P) are deleted."""
