@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+RUNS := $(VENV)/.runs
 export OMP_NUM_THREADS = 1
 export PYTHONDONTWRITEBYTECODE =
 
@@ -11,13 +12,18 @@ export PYTHONDONTWRITEBYTECODE =
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+# What running needs; tools for developers come with the first test.
+$(RUNS): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "assay needs Python 3.11 or newer"'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	@touch $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
 
-demo: setup
+$(READY): $(RUNS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(RUNS)
 	$(BIN)/assay demo --store runs/demo
 
 test: setup

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 import assay
+from assay.cli.options import RunOptions
 from assay.cli.run import execute
 from assay.core.machine import Resources
 from assay.studies.file import read
@@ -47,7 +48,7 @@ def run(attempt: int) -> None:
     environment = {"use": "own", "samples": 2, "block": 2}
     study = read({"environments": [environment], "methods": [METHOD], "metrics": [METRIC], "gallery": 0}, "one", "one")
     with tempfile.TemporaryDirectory() as folder:
-        execute(study, Path(folder) / str(attempt), Resources(), False)
+        execute(study, Path(folder) / str(attempt), Resources(), RunOptions())
 
 
 def attribute_and_score(_: int) -> None:

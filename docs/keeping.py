@@ -20,6 +20,10 @@ from verified import rounded, stamp, witness
 CELL = ("status", "reason", "value", "low", "high", "deviation", "per_seed", "ceiling", "rank")
 POINT = ("at", "status", "reason", "value", "low", "high", "ceiling")
 AGREEMENT = ("environment", "truth", "metric", "value", "low", "high", "per_seed", "of_means", "methods", "left_out")
+SLOPE = (
+    *("environment", "metric", "left", "right", "suffix", "methods", "ranks", "moves", "moves_without_coinciding"),
+    *("moves_by_resampling", "correlation", "moves_per_seed", "mean_moves", "coinciding", "left_out", "reason"),
+)
 BENCH = ("task", "problem", "who", "figure", "ratio", "repeats", "note")
 
 
@@ -69,6 +73,8 @@ def shortened(told: Json, comparisons: bool) -> Json:
     short = {"boards": [_board(board, comparisons) for board in told["boards"]]}
     if told["agreement"]:
         short["agreement"] = [rounded(_picked(row, AGREEMENT)) for row in told["agreement"]]
+    if told["slope"]:
+        short["slope"] = [rounded(_picked(row, SLOPE)) for row in told["slope"]]
     if told["common_levels"]:
         short["common_levels"] = rounded(told["common_levels"])
     if told["damage"]:

@@ -53,6 +53,7 @@ NOT_ABOUT_FAITHFULNESS = {
     "confidence": "judges the model, not maps",
     "ignores_part": "judges the model, not maps",
     "unfamiliar_share": "judges the canvas, not maps",
+    "readout_conflict": "judges the model, not maps",
     "part_share": "says where a map is, not whether it is right",
     "output_difference": "compares two models without looking at maps",
     "top_images": "compares two models; no method is better for it",

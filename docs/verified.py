@@ -27,6 +27,7 @@ RESULT = (
     "boards",
     "sweep",
     "agreement",
+    "slope",
     "faithfulness",
     "common_levels",
     "damage",
@@ -58,7 +59,8 @@ def values_digest(kept: Json) -> str:
 def witness(study: Study, root: Path, workers: int = 2) -> Witness:
     """The values of the first block of the first seed, computed in a store, or found there."""
     block = max(entry.block for entry in study.environments)
-    narrowed = replace(study, faithfulness=(), agreement=(), sweep=None, gallery=0).narrowed(block, study.seeds[:1])
+    cells = replace(study, faithfulness=(), agreement=(), slope=(), sweep=None, gallery=0)
+    narrowed = cells.narrowed(block, study.seeds[:1])
     boards = computed(narrowed, root, workers)["boards"]
     return {board["environment"]: {line["method"]: _values(line) for line in board["methods"]} for board in boards}
 

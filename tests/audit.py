@@ -1,4 +1,6 @@
-"""Audits the installed packages: consistent, pinned in constraints.txt, and nothing besides. ``make audit``.
+"""Audits the installed packages: consistent, and those that we need pinned in constraints.txt. ``make audit``.
+
+Tools that a developer installed besides are left alone.
 
 Needs no network. Known vulnerabilities are looked up only where pip-audit is installed and reaches its service.
 """
@@ -57,8 +59,8 @@ def problems(installed: Mapping[str, str], pins: Mapping[str, str], wanted: set[
         if name.startswith(GPU):
             continue
         if name not in pins:
-            why = "needed" if name in wanted else "not needed by any extra"
-            yield f"{name} {version} is installed ({why}) and not in constraints.txt"
+            if name in wanted:
+                yield f"{name} {version} is installed, needed, and not in constraints.txt"
         elif Version(version).public != pins[name]:
             yield f"{name} {version} is installed, and constraints.txt pins {pins[name]}"
     for name in sorted(name for name in wanted - installed.keys() if not name.startswith(GPU)):
@@ -93,7 +95,11 @@ def main() -> int:
     installed = {name: version for name, version in installed.items() if name not in TOOLS | {OURS}}
     pins = pinned((ROOT / "constraints.txt").read_text(encoding="utf-8"))
     found = [*inconsistencies(), *problems(installed, pins, needed(OURS) - TOOLS), *vulnerabilities()]
-    print("\n".join([f"audit: {line}" for line in found] or [f"audit: {len(installed)} packages, all pinned"]))
+    print(
+        "\n".join(
+            [f"audit: {line}" for line in found] or [f"audit: {len(installed)} packages; those that we need are pinned"]
+        )
+    )
     return 1 if found else 0
 
 

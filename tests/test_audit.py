@@ -11,8 +11,12 @@ def test_what_is_pinned_is_fine_whatever_its_build():
 
 
 def test_what_is_not_is_named():
-    found = list(problems({"numpy": "2.4.0", "stranger": "1.0"}, PINS, {"torch"}))
-    assert [line.split()[0] for line in found] == ["numpy", "stranger", "torch"]
+    found = list(problems({"numpy": "2.4.0", "new-part": "1.0"}, PINS, {"torch", "new-part"}))
+    assert [line.split()[0] for line in found] == ["new-part", "numpy", "torch"]
+
+
+def test_a_tool_of_a_developer_is_left_alone():
+    assert not list(problems({"ipython": "9.0"}, PINS, set()))
 
 
 def test_what_a_package_needs_is_followed_to_the_end():

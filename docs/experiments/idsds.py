@@ -11,7 +11,7 @@ from assay.stats.agreement import spearman
 from assay.studies.shipped import find
 
 from experiments.idsds_claims import FOLDER as FOLDER
-from experiments.idsds_claims import SCORE, claims, families, moves, scores, unlike
+from experiments.idsds_claims import MOVES, SCORE, claims, families, moves, scores, unlike
 from experiments.reading import boards, cell, curve_tables, method_table, readouts, with_interval
 from pages import Json, Table, head, is_kept, kept
 
@@ -87,15 +87,13 @@ def _families(name: str) -> Iterator[str]:
 
 
 def _moves(name: str) -> Iterator[str]:
-    yield from head(
-        "", "methods that change place", "without coinciding ones", "by resampling images alone", "rank correlation"
-    )
+    yield from head("", *MOVES)
     for row in kept(f"{FOLDER}/{name}")["slope"]:
         yield piped(_place(row), *moves(row))
 
 
 def _place(row: Json) -> str:
-    return str(row["environment"] or f"{row['left']} and {row['right']}")
+    return str(row.get("environment") or f"{row['left']} and {row['right']}, {row['metric']}")
 
 
 def _orders(name: str) -> Iterator[str]:

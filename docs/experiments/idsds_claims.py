@@ -172,7 +172,8 @@ def _readouts(name: str) -> Iterator[Row]:
     by_environment = {row["environment"]: row for row in kept(f"{FOLDER}/{name}")["slope"]}
     for environment, board in boards(f"{FOLDER}/{name}").items():
         row = by_environment[environment]
-        yield f"D03, {environment}", "methods that change place", moves(row), "2 or 3 (files: 0 to 7 of 10)"
+        number = "; ".join(f"{name}: {text}" for name, text in zip(MOVES, moves(row), strict=True))
+        yield f"D03, {environment}", "logits against probabilities", number, "2 or 3 (files: 0 to 7 of 10)"
         methods = [method for method in board["methods"] if f"{method}{SUFFIX}" in board["methods"]]
         after = {method: cell(board, f"{method}{SUFFIX}", SOFTMAX)["value"] for method in methods}
         changes = [after[method] - value for method, value in scores(board, methods).items()]
@@ -184,16 +185,33 @@ def _readouts(name: str) -> Iterator[Row]:
         yield f"readouts, {environment}", "share of cells: logit falls, probability rises", number, ""
 
 
-def moves(row: Json) -> str:
-    """How many methods change place, with and without those that coincide, beside what resampled images alone give."""
-    return f"{row['moves']} of {len(row['methods'])}"
+MOVES = ("methods that change place", "without coinciding ones", "by resampling images alone", "rank correlation")
+
+
+def moves(row: Json) -> tuple[str, ...]:
+    """The texts below ``MOVES``; nothing but the reason where fewer than three methods have both scores."""
+    if "moves" not in row:
+        return (row["reason"], "", "", "")
+    different = len(row["methods"]) - sum(len(group) - 1 for group in row["coinciding"])
+    drawn = row["moves_by_resampling"]
+    return (
+        f"{row['moves']} of {len(row['methods'])}" + (_of_seeds(row) if len(row["moves_per_seed"]) > 1 else ""),
+        f"{row['moves_without_coinciding']} of {different}",
+        drawn["reason"] or f"{drawn['value']:.1f} [{drawn['low']:g}, {drawn['high']:g}]",
+        f"{row['correlation']:.2f}" if "correlation" in row else "undefined",
+    )
+
+
+def _of_seeds(row: Json) -> str:
+    return f" (mean of {len(row['moves_per_seed'])} seeds: {row['mean_moves']:.1f})"
 
 
 def _similarity(name: str) -> Iterator[Row]:
     found = boards(f"{FOLDER}/{name}")
     for data in ("CIFAR-10", "CIFAR-100"):
-        board = found[f"{data}, accuracy"]
         for kind in ("top-1", "top-5", "top-1 without a cell", "top-5 without a cell"):
+            place = f"{data}, without a cell" if "cell" in kind else f"{data}, accuracy"
+            board = found.get(place, found[f"{data}, accuracy"])
             before, after = (cell(board, "Random", f"{kind}{when}") for when in (", before", ""))
             number = f"{before['value']:.4f} to {after['value']:.4f}: {with_interval(cell(board, 'Random', f'{kind}, gain'))}"
             document = "higher" if "cell" in kind else "within .01"

@@ -44,6 +44,7 @@ EPS = torch.finfo(torch.float32).eps
 TOLERANCE = {"float32": 256 * EPS, "float64": 64 * EPS}
 # Where the two networks of beside have equally many channels.
 SPECS = {**EXAMPLES, "top_images": "top_images(layer='layer3', other='features.13', k=3)"}
+ELSEWHERE = {"readout_conflict": "cifar"}  # 0 on every designed network
 RETRAINING = ("roar",)  # their own work is training: one epoch, too short to amplify rounding
 
 
@@ -88,6 +89,8 @@ def measure(kind: str, name: str) -> Output:
 
 def _places(kind: str, name: str) -> Iterator[str]:
     """Where a component is tried: designed networks first."""
+    if name in ELSEWHERE:
+        yield ELSEWHERE[name]
     needs = card(kind, expand_alias(kind, Spec(name)).name).fact("needs", ())
     # Without fine-tuning, the model of in_domain is its own sibling; the two of beside differ from the start.
     found = ["beside" if place == "in_domain" else place for place in sites(kind, needs)]

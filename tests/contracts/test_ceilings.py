@@ -28,12 +28,14 @@ ENLARGED = (
     "iba",
 )
 PATCHES = ("attention_rollout", "chefer_gradient", "chefer_relevance", "vit_grad_cam")
-COARSE = (*ENLARGED, *PATCHES, "lime_image", "occlusion")
+COARSE = (*ENLARGED, *PATCHES, "coarse(of=absolute, cells=3)", "lime_image", "occlusion")
 # Maps that are made of coarse ones, on their grid or beside it.
 OTHERS = (
     *(f"{name}(relu=False)" for name in ENLARGED if name != "iba"),
     "absolute(of=grad_cam(relu=False))",
     "absolute(of=occlusion)",
+    "coarse(of=grad_cam(relu=False), cells=3)",
+    "coarse(of=occlusion, cells=2)",
     "first_rows(of=lime_image(samples=16, segments='oracle'), rows=2)",
     "positive(of=lime_image(samples=16, segments='oracle'))",
     "smoothed(of=grad_cam, samples=2)",

@@ -35,7 +35,7 @@ def ran(folder, strict, *options):
 
 
 def test_the_terminal_shows_ceilings_and_what_is_not_testable(store):
-    done = ran(store, False)
+    done = ran(store, False, "--full")
     assert done.exit_code == 0
     text = " ".join(done.stdout.split())
     assert f"grad_cam: {SENTENCE}" in text

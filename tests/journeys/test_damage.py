@@ -123,7 +123,7 @@ def test_terminal_page_and_tables_begin_with_the_answer_in_words(folder):
     assert len(table["sentences"]) >= 3
     assert any(sentence.startswith("deletion: smallest distances") for sentence in table["sentences"])
     assert any(sentence.startswith("completeness notices") for sentence in table["sentences"])
-    shown = assay("run", folder / "study.toml", "--store", folder / "all", "--workers", "0")
+    shown = assay("run", folder / "study.toml", "--store", folder / "all", "--workers", "0", "--full")
     assay("report", folder / "all", "--output", folder / "page")
     assay("export", folder / "all", "--output", folder / "all.md")
     assay("export", folder / "all", "--output", folder / "all.tex")

@@ -18,6 +18,7 @@ methods = ["gradient", "random_map", "constant"]
 metrics = ["f1", "spearman"]
 faithfulness = [{ metric = "f1", gamma = 0.1 }]
 agreement = [{ truth = "f1", methods = ["gradient, question.baseline=zero", "random_map", "constant"] }]
+slope = [{ left = "f1", right = "spearman", methods = ["gradient, question.baseline=zero", "random_map", "constant"] }]
 
 [sweep]
 of = "methods"
@@ -60,7 +61,7 @@ def test_every_field_is_on_the_page(tmp_path):
     assert set(shown["full"]) - set(shown) | {"full"} <= PAGE
     sweep = result["sweep"]
     findings += (sweep, sweep["curves"][0], sweep["curves"][0]["points"][0])
-    findings = (*findings, result["agreement"][0])
+    findings = (*findings, result["agreement"][0], result["slope"][0], result["slope"][0]["moves_by_resampling"])
     for part in (planned, result, board, line, verdict, cell, *findings, exported, reported):
         assert set(part) <= PAGE
 

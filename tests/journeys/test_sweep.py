@@ -49,7 +49,7 @@ def study(tmp_path, monkeypatch):
 
 
 def test_a_sweep_reaches_terminal_json_and_page_without_its_file(study):
-    printed = call("run", study, "--workers", "0")
+    printed = call("run", study, "--workers", "0", "--full")
     assert printed.exit_code == 0, printed.output
     assert "F1 over warmth: colours" in printed.output
     assert "tree_shap has no score (skipped: needs trees" in printed.output

@@ -13,9 +13,9 @@ from assay.cli.options import Json, StorePath, StudyName
 
 HELP = (
     "FILE.parquet or .csv: one row per sample, with FILE.scores.* (leaderboard with intervals), FILE.pairs.* (tests of "
-    "all pairs of methods), FILE.agreement.* (of metrics with truth, if the study asks), FILE.damage.* (of "
-    "metrics to damaged maps, if the study has some) and FILE.curves.* (mean "
-    "curves) beside it; .md or .tex: the leaderboard, with failure curves, agreement and response to damage."
+    "all pairs of methods), FILE.agreement.* (of metrics with truth) and FILE.slope.* (of two rankings), if the "
+    "study asks, FILE.damage.* (of metrics to damaged maps, if the study has some) and FILE.curves.* (mean "
+    "curves) beside it; .md or .tex: the leaderboard, with failure curves, agreement, slopes and response to damage."
 )
 
 

@@ -19,6 +19,7 @@ from assay.core.machine import Machine, Resources, parse_memory
 from assay.studies.limits import INT64
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines instead of text for people.")]
+Full = Annotated[bool, typer.Option("--full", help="Print every table, not only what follows and a compact one.")]
 StorePath = Annotated[Path, typer.Argument(help="A folder that 'assay run' has written.")]
 StudyName = Annotated[
     str | None, typer.Option("--study", help="Which study, where the store has several. Default: the one run last.")
@@ -71,6 +72,7 @@ class RunOptions:
     threads: Threads = 1
     dtype: Dtype = "float32"
     as_json: Json = False
+    full: Full = False
 
     def resources(self) -> Resources:
         """What these options ask for; AssayError says which of them is wrong."""

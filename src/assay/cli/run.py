@@ -44,11 +44,11 @@ def execute_or_forecast(study: Study, root: Path, options: RunOptions, resources
     if options.dry_run:
         forecast(study, root, resources, options.as_json)
     else:
-        _, code = execute(study, root, resources, options.as_json)
+        _, code = execute(study, root, resources, options)
         raise typer.Exit(code)
 
 
-def execute(study: Study, root: Path, resources: Resources, as_json: bool) -> tuple[Finished, int]:
+def execute(study: Study, root: Path, resources: Resources, options: RunOptions) -> tuple[Finished, int]:
     """Run and print; returns the run and the exit code: 1 if a cell failed or a required method was refuted, else 0."""
     from assay.cli.tables import print_result, to_json
     from assay.engine.execute.run import run as run_study
@@ -56,6 +56,7 @@ def execute(study: Study, root: Path, resources: Resources, as_json: bool) -> tu
     from assay.report.progress import progress
     from assay.report.runs import studies
 
+    as_json = options.as_json
     again = shlex.join(["assay", *sys.argv[1:]])
     with progress(resources, as_json, again) as watch, prints_on_stderr():
         finished = run_study(study, root, resources, watch)
@@ -63,7 +64,7 @@ def execute(study: Study, root: Path, resources: Resources, as_json: bool) -> tu
     if as_json:
         typer.echo(json.dumps({**to_json(run_result), "store": str(root)}, indent=2))
     else:
-        print_result(run_result)
+        print_result(run_result, options.full)
         plan = finished.plan
         typer.echo(f"{plan.trials} blocks of attributions, {plan.reused} of them complete before. Store: {root}")
         which = ["--study", study.name] if len(studies(finished.store)) > 1 else []

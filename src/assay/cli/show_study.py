@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import typer
@@ -11,6 +13,8 @@ import typer
 from assay.catalogue.registry import card
 from assay.studies.shipped import find, shipped_studies
 from assay.studies.study import Entry, Faithfulness, Study, Sweep, value_text
+
+EMPTY: Mapping[str, list[str]] = MappingProxyType({})
 
 
 def named_study(text: str) -> Study | None:
@@ -46,8 +50,9 @@ def _print(study: Study) -> None:
     console.print(f"[bold]{escape(study.name)}[/bold]  (study)\n")
     console.print(study.title or "It has no title.", markup=False, highlight=False)
     sizes = [f"{entry.samples} in blocks of {entry.block}" for entry in study.environments]
-    _print_entries(console, "environments", study.environments, ("samples", sizes))
-    _print_entries(console, "methods", study.methods, ("question", [_question_text(entry) for entry in study.methods]))
+    _print_entries(console, "environments", study.environments, {"samples": sizes})
+    questions, families = map(_question_text, study.methods), (entry.family for entry in study.methods)
+    _print_entries(console, "methods", study.methods, {"question": list(questions), "family": list(families)})
     _print_entries(console, "metrics", study.metrics)
     data = "" if study.data_seed is None else f"; the samples are those of seed {study.data_seed}"
     console.print(f"\n[dim]seeds:[/dim] {', '.join(map(str, study.seeds))}{data}", highlight=False)
@@ -58,6 +63,10 @@ def _print(study: Study) -> None:
     for agreement in study.agreement:
         compared = f"of {', '.join(agreement.metrics)} with {agreement.truth}, over {', '.join(agreement.methods)}"
         console.print(f"[dim]agreement:[/dim] {escape(compared)}", highlight=False)
+    for slope in study.slope:
+        sides = f"{slope.left} against {slope.right}, over {', '.join(slope.methods)}"
+        counterparts = f" and those with '{slope.suffix}'" if slope.suffix else ""
+        console.print(f"[dim]slope:[/dim] {escape(sides + counterparts)}", highlight=False)
     if any(entry.spec.foreign for entry in (*study.environments, *study.methods, *study.metrics)):
         console.print("[dim]module:attr is not imported to be shown; 'assay show module:attr' does.[/dim]")
     console.print(f"\n[bold]{_blocks(study):,} blocks of attributions[/bold]", highlight=False)
@@ -108,17 +117,17 @@ def _question_text(entry: Entry) -> str:
     return text or "as the environment asks"
 
 
-def _print_entries(console: Any, kind: str, entries: tuple[Entry, ...], more: tuple[str, list[str]] = ("", [])) -> None:
-    """A table of labels, of specs without defaults where they differ from the label, and of one extra column."""
+def _print_entries(console: Any, kind: str, entries: tuple[Entry, ...], more: Mapping[str, list[str]] = EMPTY) -> None:
+    """A table of labels, of specs without defaults where they differ from the label, and of extra columns."""
     from assay.report.table import Table
     from assay.report.terminal import print_table
 
-    heads = [kind[:-1], "spec", more[0], "only on"]
+    heads = [kind[:-1], "spec", *more, "only on"]
     specs = [_short(kind, entry) for entry in entries]
     columns = [
         [entry.label for entry in entries],
         ["" if spec == entry.label else spec for entry, spec in zip(entries, specs, strict=True)],
-        more[1],
+        *more.values(),
         [", ".join(entry.only) for entry in entries],
     ]
     used_columns = [(head, column) for head, column in zip(heads, columns, strict=True) if any(column)]

@@ -10,12 +10,13 @@ from rich.markup import escape
 
 from assay.core.evidence import Score
 from assay.report.board import Board, Result
+from assay.report.brief import brief
 from assay.report.controls import unbeaten_controls
 from assay.report.damages import DamageTable
 from assay.report.missing import grouped_by_reason
 from assay.report.result_tables import board_table, compared, damage_table, sweep_table
 from assay.report.sweep import run_sweep
-from assay.report.terminal import print_table
+from assay.report.terminal import print_compact, print_table
 from assay.stats.comparison import Comparison
 from assay.stats.units import deviation
 
@@ -23,13 +24,32 @@ _FIELDS = (  # of a score in JSON
     *("status", "value", "low", "high", "count", "defined", "rank", "reason", "key", "ceiling", "per_seed", "basis"),
     *("explains", "reads"),
 )
+PIPE = 200  # characters of a line in a file or a pipe
 _POINT = ("status", "value", "low", "high", "reason", "key")  # of a sweep
 
 
-def print_result(result: Result, console: Console | None = None) -> None:
+def print_result(result: Result, full: bool = False, console: Console | None = None) -> None:
+    """What follows, in sentences, and one compact table; with ``full`` all tables."""
     console = console or _console()
+    first = brief(result)
+    for finding in result.findings if full else first.findings:
+        console.print(escape(finding.text), highlight=False, soft_wrap=console.width >= PIPE)
+    console.print()
+    if full:
+        _print_all(result, console)
+        return
+    if first.table is not None:
+        print_compact(first.table, console)
+    if result.mixed:
+        console.print(f"[yellow]{escape(result.mixed)}[/yellow]", highlight=False)
+    console.print()
+    if first.rest:
+        console.print(f"[dim]{escape(first.rest)} Print all of it: --full.[/dim]", highlight=False)
+
+
+def _print_all(result: Result, console: Console) -> None:
     for answer in result.answers.values():
-        for sentence in answer.lines():
+        for sentence in answer.ground():
             console.print(escape(sentence), highlight=False, soft_wrap=True)
         console.print()
         print_table(answer.table(), console)
@@ -62,8 +82,6 @@ def print_result(result: Result, console: Console | None = None) -> None:
         print_table(table, console)
         console.print()
     for damages in result.damages:
-        for sentence in damages.sentences():
-            console.print(escape(sentence), highlight=False, soft_wrap=True)
         print_table(replace(damage_table(damages), notes=tuple(damages.notes())), console)
         console.print()
     if result.mixed:
@@ -78,9 +96,9 @@ def _print_remarks(board: Board, console: Console) -> None:
 
 
 def _console() -> Console:
-    """A console as wide as the terminal; a file or a pipe has no width and gets 200 characters."""
+    """A console as wide as the terminal; a file or a pipe has no width, and sentences are not broken there."""
     console = Console()
-    return console if console.is_terminal else Console(width=200)
+    return console if console.is_terminal else Console(width=PIPE)
 
 
 def _print_trouble(result: Result, console: Console) -> None:
@@ -94,6 +112,7 @@ def to_json(result: Result) -> dict[str, Any]:
     return {
         "study": result.study.name,
         "scale": result.study.scale,
+        "findings": [finding.to_json() for finding in result.findings],
         "boards": [
             {
                 "environment": board.environment,
@@ -117,6 +136,7 @@ def to_json(result: Result) -> dict[str, Any]:
         "faithfulness": {metric: _verdicts_json(result, metric) for metric, _ in result.verdicts},
         "common_levels": [common.to_json() for common in result.common_levels],
         "agreement": [row.to_json() for table in result.agreements for row in table.rows],
+        "slope": [row.to_json() for table in result.slopes for row in table.rows],
         "damage": [_damage_json(table) for table in result.damages],
         "failed": len(result.failed()),
         "skipped": len(result.skipped()),

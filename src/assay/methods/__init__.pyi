@@ -12,6 +12,7 @@ from assay.methods.cam import ScoreCam as ScoreCam
 from assay.methods.cam import SmoothGradCamPlusPlus as SmoothGradCamPlusPlus
 from assay.methods.cam import XGradCam as XGradCam
 from assay.methods.canny_edges import CannyEdges as CannyEdges
+from assay.methods.coarse import Coarse as Coarse
 from assay.methods.combinators import Absolute as Absolute
 from assay.methods.combinators import Pooled as Pooled
 from assay.methods.combinators import Positive as Positive

@@ -97,7 +97,7 @@ def _alpha(activations: Tensor, gradients: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class SmoothGradCamPlusPlus:
-    """Grad-CAM++ with derivatives averaged over noisy copies of the input; activations are those of the input itself.
+    """Grad-CAM++ with derivatives averaged over noisy copies of the input.
 
     With D1, D2, D3 the means of g, g^2, g^3 over copies, alpha = D2 / (2 D2 + sum(A) D3), and the weight of a channel
     is the sum of alpha * ReLU(D1). Without noise this is Grad-CAM++. (The paper prints D1 in the numerator of alpha,
@@ -107,6 +107,10 @@ class SmoothGradCamPlusPlus:
 
     ``torchcam``: as torchcam 0.4, with ReLU(g) of the last copy, and sum(A * D3) instead of sum(A) D3. Noise is normal,
     independent per entry, in units of the input: choose it for the data's range.
+
+    A is the input's own activation, in alpha always, in the weighted sum with ``maps='clean'``. Where noise does not
+    change g, as in logits after global average pooling and a linear layer, that is Grad-CAM++ in the paper's form.
+    torchcam adds up the activations of its last noisy copy: ``maps='last'``.
     """
 
     layer: str = ""  # a layer's name; empty: the environment's choice, or the last block of more than one pixel
@@ -114,6 +118,7 @@ class SmoothGradCamPlusPlus:
     samples: int = 4  # noisy copies
     noise: float = 0.3  # standard deviation, in units of the input
     form: Literal["paper", "torchcam"] = "paper"  # which weights
+    maps: Literal["clean", "last"] = "clean"  # the activations that are added up: the input's, or its last noisy copy's
 
     paper: ClassVar[str] = "Omeiza et al., 2019"
 
@@ -134,12 +139,14 @@ class SmoothGradCamPlusPlus:
         return pixel_map(query, torch.cat([self._map(block, layer) for block in query.blocks()]), self.relu)
 
     def _map(self, query: Query, layer: nn.Module) -> Tensor:
-        maps, draws, gradients = activations(query, layer), query.draws("noise"), []
+        clean, draws, gradients = activations(query, layer), query.draws("noise"), []
         for _ in range(self.samples):
             noise = self.noise * draws.normal(*query.x.shape[1:]).to(query.x)
-            gradients.append(activations_and_gradients(replace(query, x=query.x + noise), layer)[1])
+            noisy, gradient = activations_and_gradients(replace(query, x=query.x + noise), layer)
+            gradients.append(gradient)
         weigh = _smooth_torchcam if self.form == "torchcam" else _smooth_paper
-        return weighted_sum(weigh(maps, torch.stack(gradients)).sum(dim=(2, 3), keepdim=True), maps)
+        weights = weigh(clean, torch.stack(gradients)).sum(dim=(2, 3), keepdim=True)
+        return weighted_sum(weights, noisy if self.maps == "last" else clean)
 
 
 def _smooth_paper(maps: Tensor, g: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv2d, pad
 
-from assay.core.errors import NotApplicable
+from assay.core.errors import NotApplicable, SpecError
 from assay.core.query import Query
 
 SMOOTH, SLOPE = (1.0, 2.0, 1.0), (-1.0, 0.0, 1.0)  # Sobel's kernel is their product
@@ -25,13 +25,23 @@ class EdgeMap:
     "corrected": intensity takes differences of neighbouring pixels (central, one-sided at the border), as the study
     says; marr_hildreth is the Laplacian's absolute value. Ours: border pixels are repeated outside the image, so that
     the frame is not an edge.
+
+    ``border`` takes the other rule for Sobel's and the Laplacian's kernel; the Gaussian keeps its own.
     """
 
     detector: Literal["intensity", "sobel", "marr_hildreth"] = "sobel"  # the edge detector
     form: Literal["faithful", "corrected"] = "corrected"  # what the study's code did, or what it says
+    border: Literal["zero", "repeated"] | None = None  # pixels outside the image; None: as the form has them
 
     paper: ClassVar[str] = "Zabička et al., Benchmarking the Attribution Quality of Vision Models: a reproduction"
     control: ClassVar[bool] = True  # knows nothing about the model
+
+    def __post_init__(self) -> None:
+        if self.border and (self.detector, self.form) == ("intensity", "corrected"):
+            raise SpecError(
+                f"edge_map: border={self.border!r} changes nothing here: corrected intensity reads nothing outside the "
+                "image. Leave border out, or write form='faithful'."
+            )
 
     def __call__(self, query: Query) -> Tensor:
         if query.setting.kind != "image":
@@ -63,7 +73,8 @@ class EdgeMap:
         return self._edges(grey, kernel if dim == 2 else kernel.T)
 
     def _edges(self, image: Tensor, kernel: Tensor) -> Tensor:
-        return _filtered(image, kernel, "constant" if self.form == "faithful" else "replicate")
+        border = self.border or ("zero" if self.form == "faithful" else "repeated")
+        return _filtered(image, kernel, "constant" if border == "zero" else "replicate")
 
 
 def _filtered(image: Tensor, kernel: Tensor, padding: str) -> Tensor:

@@ -23,6 +23,7 @@ from assay.metrics.pointing_game import PointingGame as PointingGame
 from assay.metrics.ranks import PrecisionAtSupport as PrecisionAtSupport
 from assay.metrics.ranks import Spearman as Spearman
 from assay.metrics.ranks import TopK as TopK
+from assay.metrics.readout_conflict import ReadoutConflict as ReadoutConflict
 from assay.metrics.road import Road as Road
 from assay.metrics.roar import Roar as Roar
 from assay.metrics.sanity import ChoiceSensitivity as ChoiceSensitivity

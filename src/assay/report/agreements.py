@@ -86,19 +86,21 @@ class AgreementTable:
         if seeds > 1:
             yield "in parentheses: the correlation of scores averaged over seeds"
         yield from (text for basis, text in WITHOUT_INTERVAL.items() if any(one.basis == basis for one in agreements))
-        yield from self._left_out()
+        yield from left_out_notes([(f"{row.metric} in {row.environment}", row.left_out) for row in self.rows])
 
-    def _left_out(self) -> Iterator[str]:
-        columns: dict[tuple[str, str], list[str]] = {}  # by method and reason
-        for row in self.rows:
-            for left_out in row.left_out.items():
-                columns.setdefault(left_out, []).append(f"{row.metric} in {row.environment}")
-        methods: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-        for (method, why), names in columns.items():
-            methods.setdefault((why, tuple(names)), []).append(method)
-        for (why, where), group in methods.items():
-            extent = "everywhere" if len(where) == len(self.rows) else f"of {listed(where)}"
-            yield f"{listed(group)} {'is' if len(group) == 1 else 'are'} left out {extent}: {why}"
+
+def left_out_notes(rows: Sequence[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
+    """Which methods are not in which rows of a table, and why; the rows with their names."""
+    places: dict[tuple[str, str], list[str]] = {}  # by method and reason
+    for name, left_out in rows:
+        for pair in left_out.items():
+            places.setdefault(pair, []).append(name)
+    methods: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (method, why), names in places.items():
+        methods.setdefault((why, tuple(names)), []).append(method)
+    for (why, where), group in methods.items():
+        extent = "everywhere" if len(where) == len(rows) else f"of {listed(where)}"
+        yield f"{listed(group)} {'is' if len(group) == 1 else 'are'} left out {extent}: {why}"
 
 
 def agreement_tables(
@@ -128,7 +130,7 @@ def _row(board: Board, metric: Component, truth: Component, methods: Sequence[st
     same_direction = metric.higher_is_better == truth.higher_is_better
     computed = agreement(_scores(cells, metric.label), _scores(cells, truth.label), same_direction, independent)
     left_out = {
-        name: _why([cells[name][metric.label], cells[name][truth.label]]) if name in cells else "not run here"
+        name: why_without([cells[name][metric.label], cells[name][truth.label]]) if name in cells else "not run here"
         for name in methods
         if name not in computed.methods
     }
@@ -140,7 +142,7 @@ def _scores(cells: Mapping[str, Mapping[str, Score]], metric: str) -> dict[str, 
     return {name: row[metric] for name, row in cells.items() if row[metric].value is not None}
 
 
-def _why(cells: Sequence[Score]) -> str:
+def why_without(cells: Sequence[Score]) -> str:
     """Why a method is not compared."""
     for cell in cells:
         if cell.status != "ok":

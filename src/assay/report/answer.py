@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from assay.core.evidence import Evidence
 from assay.core.records import Record
 from assay.report.circular_pairs import circular, other_question
 from assay.report.components import Component, by_label
+from assay.report.sample_values import sample_values, series_of
 from assay.report.table import Cell, Row, Table
 from assay.report.text import listed, number, percent, seconds
 from assay.stats.judged import Judged
@@ -226,7 +226,7 @@ def judged(run: Record, store: RunStore, board: Board, records: Mapping[str, Rec
             line.method,
             FAMILIES[metric.spec.name],
             str(metric.spec.get("canvas")),
-            _values(run, store, board.environment, line.method, label, records),
+            sample_values(run, store, board.environment, (line.method, label), records),
             circular(methods[line.method].spec, question.get("baseline", ""), metric.spec),
         )
         for line in board.lines
@@ -242,37 +242,13 @@ def _question(run: Record, board: Board, records: Mapping[str, Record]) -> Mappi
     return next((trial["question"] for trial in trials if trial), None)
 
 
-def _series(run: Record, environment: str, method: str) -> Iterator[Mapping[str, Any]]:
-    for series in run.data["trials"]:
-        if (series["environment"], series["method"]) == (environment, method):
-            yield series
-
-
 def _first_trial(run: Record, environment: str, method: str, records: Mapping[str, Record]) -> Mapping[str, Any]:
-    for series in _series(run, environment, method):
+    for series in series_of(run, environment, method):
         for block in series["blocks"]:
             record = records.get(block["trial"])
             if record is not None and record.status == "ok":
                 return record.data
     return {}
-
-
-def _values(
-    run: Record, store: RunStore, environment: str, method: str, metric: str, records: Mapping[str, Record]
-) -> list[float | None]:
-    """The value of each row, seed by seed; empty where the method was skipped or failed."""
-    values: list[float | None] = []
-    for series in _series(run, environment, method):
-        seed_values: list[float | None] = []
-        for key in series["evidence"].get(metric, ()):
-            record = records.get(key)
-            if record is None or record.status != "ok":
-                return []
-            evidence = Evidence.from_arrays(store.load(record))
-            pairs = zip(evidence["value"].tolist(), evidence.defined.tolist(), strict=True)
-            seed_values += [value if defined else None for value, defined in pairs]
-        values += seed_values[: series["samples"]]
-    return values
 
 
 def _explained(question: Mapping[str, Any]) -> str:
@@ -302,7 +278,7 @@ def _costs(
     """CPU seconds for one row, over all blocks but the first, which may include the work that a process does once."""
     costs = {}
     for method in methods:
-        keys = [block["trial"] for series in _series(run, environment, method) for block in series["blocks"]]
+        keys = [block["trial"] for series in series_of(run, environment, method) for block in series["blocks"]]
         blocks = [record for key in keys if (record := records.get(key)) is not None and "cpu" in record.cost]
         warm = [record for record in blocks if not record.origin.get("first")] or blocks
         rows = sum(record.data["block"][1] - record.data["block"][0] for record in warm)

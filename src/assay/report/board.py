@@ -18,9 +18,12 @@ from assay.report.comparisons import comparison_notes, comparisons, letters
 from assay.report.components import by_label
 from assay.report.conditions import mixed_conditions
 from assay.report.damages import DamageTable, damage_tables
+from assay.report.finding import Finding
+from assay.report.findings import findings
 from assay.report.readouts import different_readouts, readout_notes
 from assay.report.remarks import MethodRemarks, method_remarks
 from assay.report.runs import keys_of, latest_run
+from assay.report.slopes import SlopeTable, slope_tables
 from assay.report.text import interval_notes
 from assay.report.verdicts import verdicts
 from assay.stats.comparison import Comparison
@@ -87,9 +90,11 @@ class Result:
     verdicts: Mapping[tuple[str, float], tuple[Verdict, ...]]  # by metric label and gamma
     records: Mapping[str, Record]  # by key: samples, fits, trials, evidence, scores
     agreements: tuple[AgreementTable, ...] = ()
+    slopes: tuple[SlopeTable, ...] = ()
     common_levels: tuple[CommonLevels, ...] = ()
     damages: tuple[DamageTable, ...] = ()  # where the study damages maps on purpose
     answers: Mapping[str, Answer] = field(default_factory=dict)  # by label: environments that are a user's own model
+    findings: tuple[Finding, ...] = ()  # what follows, in sentences
 
     @cached_property
     def mixed(self) -> str:
@@ -125,7 +130,8 @@ class Result:
 
 
 def result(store: RunStore, run: Record | None = None) -> Result:
-    """The boards of a run, by default of the latest, with the verdicts and agreements that its study asks for."""
+    """The boards of a run, by default of the latest, with the verdicts, agreements and slopes that its study asks
+    for."""
     run = run or latest_run(store)
     study, rows = Study.from_json(run.data["study"]), run.data["rows"]
     records = store.get_many(keys_of(run))
@@ -138,6 +144,7 @@ def result(store: RunStore, run: Record | None = None) -> Result:
             board = replace(board, comparisons=comparisons(run, store, board, records))
         boards.append(board)
     agreements = agreement_tables(run, study, store, boards, records) if study.agreement else ()
+    slopes = slope_tables(run, study, store, boards, records) if study.slope else ()
     damages = damage_tables(run, study, store, boards, records)
     own = {entry.label for entry in study.environments if entry.spec.name == OWN}
     answers = {
@@ -146,7 +153,8 @@ def result(store: RunStore, run: Record | None = None) -> Result:
         if board.environment in own and (answer := board_answer(run, store, board, records, study.notes))
     }
     common = levels_in_common(run, store, boards, records)
-    return Result(run, tuple(boards), verdicts(study, boards), records, agreements, common, damages, answers)
+    whole = Result(run, tuple(boards), verdicts(study, boards), records, agreements, slopes, common, damages, answers)
+    return replace(whole, findings=findings(whole, store))
 
 
 def _trial_data(run: Record, records: Mapping[str, Record]) -> dict[Pair, list[Mapping[str, Any]]]:

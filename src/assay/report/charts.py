@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,6 +98,18 @@ def strokes(methods: Iterable[Component]) -> dict[str, Stroke]:
             stroke_of[method.label] = Stroke(f"c{coloured % COLOURS}", DASHES[coloured // COLOURS % len(DASHES)])
             coloured += 1
     return stroke_of
+
+
+def family_strokes(methods: Sequence[Component]) -> dict[str, Stroke]:
+    """By method label: the colour of its family, in the order of the study. As ``strokes`` if no method has one."""
+    families = [family for family in dict.fromkeys(method.family for method in methods) if family]
+    if not families:
+        return strokes(methods)
+    by_family = {
+        family: Stroke(f"c{place % COLOURS}", DASHES[place // COLOURS % len(DASHES)])
+        for place, family in enumerate(families)
+    }
+    return {method.label: by_family.get(method.family, Stroke("control", "")) for method in methods}
 
 
 def scale(cells: Iterable[Score]) -> Axis | None:

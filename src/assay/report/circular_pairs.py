@@ -6,7 +6,7 @@ from assay.core.spec import Spec, walk
 
 SINGLE = {"occlusion", "feature_ablation"}  # the drop of each feature alone
 FITS = {"kernel_shap", "exact_shapley", "lime_image"}  # least-squares fits of the drops of sets
-COMBINATORS = {"smoothed", "absolute", "positive", "pooled", "by_differences", "first_rows"}
+COMBINATORS = {"smoothed", "absolute", "positive", "pooled", "by_differences", "coarse", "first_rows"}
 SETS = {"sensitivity_n", "infidelity"}
 PATHS = "tree_shap"  # without a background: expectations over the training rows of the trees
 ZERO: dict[object, float] = {"zero": 0.0}  # a name for a number

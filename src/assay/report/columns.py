@@ -96,6 +96,29 @@ DAMAGE: Mapping[str, str] = {
     "of_means": "Float64",  # of "minimum": for curves averaged over seeds
     "reason": "string",  # why there is no distance
 }
+SLOPE: Mapping[str, str] = {
+    "study": "string",
+    "environment": "string",  # in which metrics are compared; empty: environments are
+    "metric": "string",  # by which environments are compared; empty: metrics are
+    "left": "string",
+    "right": "string",
+    "suffix": "string",  # of methods on the right
+    "moves": "Int64",  # methods whose rank is not the same on both sides, of scores averaged over seeds
+    "moves_without_coinciding": "Int64",  # with one of each group whose scores are printed alike on both sides
+    "moves_per_seed": "string",  # JSON: null where no method has a value
+    "mean_moves": "Float64",  # over seeds
+    "resampling_value": "Float64",  # mean of the moves from the left ranking to that of its resampled samples
+    "resampling_low": "Float64",  # 95 % of the resamples
+    "resampling_high": "Float64",
+    "resampling_resamples": "Int64",
+    "resampling_reason": "string",  # why there are none
+    "correlation": "Float64",  # Spearman's
+    "methods": "string",  # JSON: the methods compared, best first on the left
+    "ranks": "string",  # JSON: by method, left and right
+    "coinciding": "string",  # JSON: groups of methods
+    "left_out": "string",  # JSON: methods without a value on one side, and why
+    "reason": "string",  # why there are no moves
+}
 AGREEMENT: Mapping[str, str] = {
     "study": "string",
     "environment": "string",

@@ -11,6 +11,7 @@ from assay.core.evidence import Score
 from assay.core.records import Record
 from assay.engine.store.protocol import RunStore
 from assay.report.components import Component, by_label
+from assay.report.sample_values import sample_values
 from assay.report.text import counted, listed
 from assay.stats.comparison import Comparison, Values, compare
 
@@ -30,6 +31,23 @@ def comparisons(run: Record, store: RunStore, board: Board, records: Mapping[str
         if metrics[metric].ranks_methods
     }
     return {metric: comparison for metric, comparison in by_metric.items() if comparison}
+
+
+def within_draw(run: Record, store: RunStore, board: Board, records: Mapping[str, Record]) -> dict[str, Comparison]:
+    """The same over the samples of a single draw of the model, about which alone they speak; by metrics of which no
+    units can be compared."""
+    metrics, found = by_label(run, "metrics"), dict[str, Comparison]()
+    for name in board.metrics:
+        scores = [line.cells[name] for line in board.lines if line.cells[name].value is not None]
+        one_draw = all(score.basis == "draw" or len(score.per_seed) == 1 for score in scores)
+        if scores and one_draw and metrics[name].ranks_methods and name not in board.comparisons:
+            environment = board.environment
+            values: Values = {
+                score.method: sample_values(run, store, environment, (score.method, name), records) for score in scores
+            }
+            comparison = compare(values, bool(metrics[name].higher_is_better), "samples")
+            found |= {name: comparison} if comparison is not None else {}
+    return found
 
 
 def _compare(

@@ -26,6 +26,7 @@ class Component:
     question: Mapping[str, Any]  # where the study overrides the environment's question
     control: bool = False
     samples: int = 0
+    family: str = ""  # of a method, where the study names one
 
     @property
     def anchor(self) -> str:
@@ -120,7 +121,7 @@ def _component(run: Record, kind: str, index: int, entry: Entry) -> Component:
     question = {name: value for name, value in vars(entry.question).items() if value is not None}
     card = Card.from_json(cards[f"{kind}/{entry.spec.name}"]).with_params(entry.spec)
     control = kind == "methods" and _is_control(entry.spec, cards)
-    return Component(index, entry.label, entry.spec, card, question, control, entry.samples)
+    return Component(index, entry.label, entry.spec, card, question, control, entry.samples, entry.family)
 
 
 def _is_control(spec: Spec, cards: Mapping[str, Mapping[str, Any]]) -> bool:

@@ -3,11 +3,12 @@
 ``results.parquet`` or ``.csv`` is the long table: one row per sample, so that every average can be recomputed. Beside
 it lie ``results.scores.parquet``, the leaderboard with intervals, ``results.pairs.parquet``, all pairs of methods with
 their tests, ``results.agreement.parquet``, how well metrics rank methods by truth (if the study asks),
-``results.damage.parquet``, how metrics respond to damaged maps (if the study has some), and ``results.curves.parquet``,
+``results.slope.parquet``, which methods change rank between two columns (likewise), ``results.damage.parquet``, how
+metrics respond to damaged maps (if the study has some), and ``results.curves.parquet``,
 the mean curves.
 A set-level metric (an accuracy, for example) has no value per sample: its rows in the long table have only ``defined``,
 and its score is in the leaderboard. The columns ``sweep_item`` and ``sweep_value`` say what a sweep varies.
-``.md`` and ``.tex`` hold the leaderboard, failure curves, agreement and response to damage.
+``.md`` and ``.tex`` hold the leaderboard, failure curves, agreement, slopes and response to damage.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from assay.core.records import Record, canonical
 from assay.engine.store.files import write_atomically
 from assay.engine.store.protocol import RunStore
 from assay.report.board import Result, result
-from assay.report.columns import AGREEMENT, CURVES, DAMAGE, LONG, PAIRS, SCORES
+from assay.report.columns import AGREEMENT, CURVES, DAMAGE, LONG, PAIRS, SCORES, SLOPE
 from assay.report.components import by_label
 from assay.report.loaded_run import LoadedRun, Series, load_run
 from assay.report.result_tables import markdown, tex
@@ -56,6 +57,8 @@ def write(store: RunStore, path: Path, run: Record | None = None) -> int:
     if loaded.result.agreements:
         rows = _agreement_rows(loaded.result)
         _save(path.with_suffix(f".agreement{suffix}"), encode(_table(rows, AGREEMENT)))
+    if loaded.result.slopes:
+        _save(path.with_suffix(f".slope{suffix}"), encode(_table(_slope_rows(loaded.result), SLOPE)))
     if loaded.result.damages:
         _save(path.with_suffix(f".damage{suffix}"), encode(_table(_damage_rows(loaded.result), DAMAGE)))
     _save(path.with_suffix(f".curves{suffix}"), encode(_table(_curve_rows(loaded), CURVES)))
@@ -83,6 +86,11 @@ def pairs(store: RunStore, run: Record | None = None) -> Any:
 def agreement(store: RunStore, run: Record | None = None) -> Any:
     """Agreement of metrics with truth as a DataFrame: a row per environment and pair of metrics."""
     return _table(_agreement_rows(result(store, run)), AGREEMENT)
+
+
+def slope(store: RunStore, run: Record | None = None) -> Any:
+    """Rankings by two columns as a DataFrame: a row per environment or metric."""
+    return _table(_slope_rows(result(store, run)), SLOPE)
 
 
 def damage(store: RunStore, run: Record | None = None) -> Any:
@@ -209,6 +217,18 @@ def _agreement_rows(run_result: Result) -> Iterator[dict[str, Any]]:
         values = row.to_json()
         texts = {name: json.dumps(values[name]) for name in ("per_seed", "methods", "left_out")}
         yield {"study": run_result.study.name, **values, **texts}
+
+
+def _slope_rows(run_result: Result) -> Iterator[dict[str, Any]]:
+    for values in (row.to_json() for table in run_result.slopes for row in table.rows):
+        drawn = {f"resampling_{name}": value for name, value in values.pop("moves_by_resampling").items()}
+        texts = ("methods", "moves_per_seed", "ranks", "coinciding", "left_out")
+        yield {
+            "study": run_result.study.name,
+            **values,
+            **drawn,
+            **{name: json.dumps(values[name]) for name in texts},
+        }
 
 
 def _damage_rows(run_result: Result) -> Iterator[dict[str, Any]]:

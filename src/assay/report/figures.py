@@ -17,11 +17,13 @@ from assay.report.charts import Chart, Stroke
 from assay.report.cost import costs
 from assay.report.critical_differences import Diagram
 from assay.report.curves import curve_panels, frontier_panels
+from assay.report.family_bars import FamilyChart, family_panels
 from assay.report.leaderboard import leaderboards
 from assay.report.loaded_run import LoadedRun, load_run
 from assay.report.page import templates
 from assay.report.pictures import gallery_sheets
 from assay.report.scatter import agreement_sections
+from assay.report.slope_charts import SlopeChart, slope_sections
 from assay.report.sweep_charts import LETTER, SweepChart, sweep_panels
 from assay.report.text import slug
 from assay.report.violins import Violins, violin_panels
@@ -56,7 +58,7 @@ class Figure:
     section: str  # of the page; its file begins with it
     drawing: str  # the macro of templates/charts.html.j2 that draws it
     title: str
-    chart: Chart | SweepChart | Violins | Diagram
+    chart: Chart | SweepChart | Violins | Diagram | FamilyChart | SlopeChart
     entries: tuple[Entry, ...]
 
     @property
@@ -121,9 +123,19 @@ def chart_figures(loaded: LoadedRun) -> Iterator[Figure]:
             title = f"{board.environment.label}: {diagram.metric.label} {diagram.metric.arrow}"
             names = _whole_names((row.label, row.rank.method) for row in diagram.rows)
             yield Figure("differences", "mean_ranks", title, diagram, (Entry(f"{diagram.note}."), *names))
+    for family_panel in family_panels(loaded):
+        for bars in family_panel.charts:
+            title = f"{family_panel.environment}: {bars.metric.label} {bars.metric.arrow}"
+            names = _whole_names((bar.label, bar.method) for family in bars.families for bar in family.bars)
+            yield Figure("families", "family_bars", title, bars, names)
     for section in agreement_sections(loaded):
         for chart in section.charts:
             yield Figure("agreement", "curves_and_dots", chart.title, chart, _legend(chart))
+    for slope_section in slope_sections(loaded):
+        for slopes in slope_section.charts:
+            legend = (Entry(family, stroke) for family, stroke in slopes.families)
+            names = _whole_names(dict.fromkeys((name.label, name.method) for name in slopes.names))
+            yield Figure("slope", "slopes", slopes.title, slopes, (*legend, *names))
     for violin_panel in violin_panels(loaded):
         for violins in violin_panel.charts:
             title = f"{violin_panel.environment}: {violins.metric.label} {violins.metric.arrow}"

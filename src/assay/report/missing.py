@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.core.evidence import Score
 from assay.core.records import Record
-from assay.report.loaded_run import LoadedRun
+
+if TYPE_CHECKING:
+    from assay.report.loaded_run import LoadedRun
 
 T = TypeVar("T")
 Labels = tuple[str, ...]

@@ -19,12 +19,15 @@ from assay.report.components import components, inner_cards
 from assay.report.cost import costs
 from assay.report.curves import curve_panels, frontier_panels
 from assay.report.damage_page import damage_sections
+from assay.report.family_bars import family_panels
+from assay.report.first_screen import first_screen
 from assay.report.gallery_page import gallery_panels
 from assay.report.leaderboard import Test, leaderboards, tests
 from assay.report.loaded_run import LoadedRun, load_run
 from assay.report.missing import groups, undefined_metrics
 from assay.report.provenance import provenance
 from assay.report.scatter import agreement_sections
+from assay.report.slope_charts import slope_sections
 from assay.report.sweep_charts import sweep_panels
 from assay.report.text import counted, interval_text, listed, number, percent, seconds
 from assay.report.violins import violin_panels
@@ -41,7 +44,7 @@ def page(store: RunStore, output: Path, run: Record | None = None) -> Path:
 
 
 def _context(loaded: LoadedRun, output: Path) -> dict[str, Any]:
-    cost_by_method = costs(loaded)
+    cost_by_method, panels = costs(loaded), gallery_panels(loaded, output)
     return {
         "title": loaded.title,
         "study": loaded.study,
@@ -50,13 +53,16 @@ def _context(loaded: LoadedRun, output: Path) -> dict[str, Any]:
         **{kind: components(loaded.run, kind) for kind in KINDS},
         "sweep_panels": sweep_panels(loaded),
         "leaderboards": leaderboards(loaded),
+        "families": family_panels(loaded),
         "tests": tests(loaded),
         "agreements": agreement_sections(loaded),
+        "slope_sections": slope_sections(loaded),
         "damages": damage_sections(loaded),
         "violins": violin_panels(loaded),
         "curves": curve_panels(loaded),
         "common_levels": loaded.result.common_levels,
-        "panels": gallery_panels(loaded, output),
+        "first": first_screen(loaded.result, panels),
+        "panels": panels,
         "groups": groups(loaded),
         "failed_count": len(loaded.result.failed()),
         "undefined_metrics": undefined_metrics(loaded),

@@ -16,7 +16,7 @@ from assay.core.machine import Resources
 from assay.core.records import Record
 from assay.engine.execute.plan import Plan
 from assay.engine.store.protocol import RunStore
-from assay.report.text import seconds
+from assay.report.text import seconds, shortened
 from assay.report.time_left import SHORT, RunProgress
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ DOING = {
     "fit": "fitting",
     "prepared": "preparing",
 }
+WIDTH = 32  # characters of what is being done
 ESTIMATE_INTERVAL = 1.0  # seconds between two estimates of the time left
 ANNOUNCED_AFTER = 3.0  # seconds after which a run announces its time, unless it did so at its start
 BOUND_AFTER = 10.0  # seconds after which a run announces a lower bound, if much of the work has no time yet
@@ -130,7 +131,8 @@ def _bar(console: Console, quiet: bool, run_progress: RunProgress) -> Iterator[C
                 bar.update(task, total=run_progress.rest, description="starting")
                 return
             trouble = ", ".join(f"{count} {status}" for status, count in sorted(run_progress.trouble.items()))
-            bar.update(task, advance=1, description=DOING.get(record.kind, record.kind), trouble=trouble)
+            doing = f"{DOING.get(record.kind, record.kind)} {run_progress.subject(record)}"
+            bar.update(task, advance=1, description=shortened(doing, WIDTH).ljust(WIDTH), trouble=trouble)
             if time.monotonic() - estimated >= ESTIMATE_INTERVAL:
                 estimated, estimate = time.monotonic(), run_progress.estimate()
                 bound = "" if estimate and estimate.complete else "at least "

@@ -1,4 +1,4 @@
-"""The tables of a result: leaderboards, failure curves, agreement and response to damage; Markdown and LaTeX."""
+"""The tables of a result: leaderboards, failure curves, agreement, slopes and response to damage; Markdown, LaTeX."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from assay.report.common_levels import CommonLevels
 from assay.report.components import by_label
 from assay.report.damages import PAIR_NAMES, DamageRow, DamageTable
 from assay.report.remarks import MethodRemarks
+from assay.report.slopes import SlopeTable
 from assay.report.sweep import RunSweep, SweepLine, SweepTable, run_sweep
 from assay.report.table import Cell, Row, Table, escape_markdown, one_line
 from assay.report.table import markdown as table_markdown
@@ -25,7 +26,7 @@ NOTE = (
 
 
 def markdown(result: Result) -> str:
-    """Failure curves, one table per environment, agreement, response to damage. The best value of a column is bold."""
+    """Failure curves, one table per environment, agreement, slopes, damage. The best value of a column is bold."""
     tables = [*_sweep_tables(result), *_boards(result), *_comparisons(result)]
     parts = [f"# {escape_markdown(_title(result))}", f"Run {result.run.data['run']}. {NOTE}"]
     parts += [part for table in tables for part in table_markdown(table)]
@@ -78,9 +79,10 @@ def gap_cell(remarks: MethodRemarks) -> Cell:
 
 
 def compared(result: Result) -> Iterator[Table]:
-    """Methods at common levels, metrics with truth."""
+    """Methods at common levels, metrics with truth, rankings with each other."""
     yield from (levels_table(common) for common in result.common_levels if common.is_news)
     yield from map(agreement_table, result.agreements)
+    yield from map(slope_table, result.slopes)
 
 
 def _comparisons(result: Result) -> Iterator[Table]:
@@ -107,6 +109,11 @@ def agreement_table(agreement: AgreementTable) -> Table:
         for environment in agreement.environments
     )
     return Table(("environment", *agreement.metrics), rows, agreement.title, tuple(agreement.notes()))
+
+
+def slope_table(slope: SlopeTable) -> Table:
+    """Environments down, or metrics."""
+    return Table(slope.heads, tuple((row.name, *row.texts) for row in slope.rows), slope.title, tuple(slope.notes()))
 
 
 def damage_table(table: DamageTable) -> Table:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import TYPE_CHECKING
 
 from assay.core.evidence import Score
-from assay.report.board import Result
 from assay.studies.study import Study, Sweep, value_text
+
+if TYPE_CHECKING:
+    from assay.report.board import Result
 
 Key = tuple[str, str, str]  # labels of environment, method and metric
 _KINDS = ("environments", "methods", "metrics")

@@ -14,6 +14,7 @@ from assay.core.evidence import Score
 from assay.report.table import Cell, Table
 from assay.report.text import Markup, score_text
 
+COMPACT = 80  # characters of a compact table
 HEAD = 14  # characters of a heading that stay on one line
 
 
@@ -42,12 +43,27 @@ def print_table(table: Table, console: Console) -> None:
         console.print(f" [dim]{escape(note)}[/dim]", highlight=False)
 
 
-def _rich_tables(table: Table, width: int) -> Iterator[RichTable]:
-    """The table in as many parts as are needed to show every number; texts are folded."""
-    columns = [
+def print_compact(table: Table, console: Console) -> None:
+    """The table without what does not fit: columns are left out from the right."""
+    width = min(console.width, COMPACT)
+    columns = _columns(table)
+    while len(columns) > table.kept + 1 and sum(column.least + 2 for column in columns) > width:
+        columns.pop()
+    fits = sum(column.best + 2 for column in columns) <= width
+    widths = [column.best if fits else column.least for column in columns]
+    console.print(_rich_table(table.caption, columns, widths, table.text))
+
+
+def _columns(table: Table) -> list[_Column]:
+    return [
         _Column(escape(head), tuple(_rich(row[place]) for row in table.cells))
         for place, head in enumerate(table.columns)
     ]
+
+
+def _rich_tables(table: Table, width: int) -> Iterator[RichTable]:
+    """The table in as many parts as are needed to show every number; texts are folded."""
+    columns = _columns(table)
     first, kept, others = columns[0], columns[1 : table.kept], columns[table.kept :]
     if table.text == len(columns):
         yield _rich_table(table.caption, columns, [None] * len(columns), table.text)

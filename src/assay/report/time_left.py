@@ -50,6 +50,12 @@ class RunProgress:
             self.trouble[record.status] += 1
         self.own.add(record)
 
+    def subject(self, record: Record) -> str:
+        """The name of the component whose work a record is."""
+        group = self._groups.get(record.key)
+        spec = None if group is None else group.component.spec
+        return "" if spec is None else spec.name
+
     def estimate(self) -> Estimate | None:
         """None if too little is known. What one method takes says little about another: where more than half of the
         time left is that of groups not seen yet, only what is known counts."""

@@ -64,7 +64,7 @@ def agreement(
     """
     methods = complete_methods(metric, truth)
     if len(methods) < FEWEST_METHODS:
-        return Agreement(None, methods=methods, reason=_too_few(len(methods)))
+        return Agreement(None, methods=methods, reason=too_few(len(methods)))
     sign = 1 if same_direction else -1
 
     def correlation(left: Sequence[float | None], right: Sequence[float | None]) -> float | None:
@@ -99,7 +99,7 @@ def _with_interval(per_seed_only: Agreement, independent: bool) -> Agreement:
     return replace(per_seed_only, value=mean.value, low=mean.low, high=mean.high, basis=mean.basis)
 
 
-def _too_few(count: int) -> str:
+def too_few(count: int) -> str:
     return (
         f"{count} {'method has' if count == 1 else 'methods have'} a score by both: {FEWEST_METHODS} or more are needed"
     )

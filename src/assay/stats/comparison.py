@@ -17,7 +17,7 @@ from assay.stats.groups import groups
 from assay.stats.holm import SIGNIFICANCE, holm, largest_family, units_needed
 from assay.stats.intervals import FEWEST_SEEDS
 from assay.stats.paired import student_difference
-from assay.stats.ranks import average_ranks, joined_within, rounded_differences, rounding_of
+from assay.stats.ranks import rounded_differences, rounded_ranks
 from assay.stats.signed_rank import signed_rank_test
 
 RESAMPLES = 1000  # of units, for intervals of mean ranks
@@ -110,8 +110,7 @@ def compare(values: Values, higher_is_better: bool, unit: str = "seeds") -> Comp
 def _unit_ranks(strengths: Numbers) -> Numbers:
     """The ranks of all methods in each unit that is complete (units, methods)."""
     rows = -strengths[~np.isnan(strengths).any(axis=1)]
-    joined = [joined_within(row, rounding_of(row)) for row in rows]
-    return np.array([average_ranks(row) for row in joined]) if joined else rows
+    return np.array([rounded_ranks(row) for row in rows]) if len(rows) else rows
 
 
 def _mean_ranks(methods: Sequence[str], unit_ranks: Numbers) -> list[MeanRank]:

@@ -16,9 +16,13 @@ def ranks(values: Mapping[str, float | None], higher_is_better: bool) -> dict[st
     if not defined:
         return dict.fromkeys(values)
     numbers = np.array(list(defined.values()))
-    numbers = joined_within(numbers, rounding_of(numbers))
-    ranked = dict(zip(defined, average_ranks(-numbers if higher_is_better else numbers), strict=True))
+    ranked = dict(zip(defined, rounded_ranks(-numbers if higher_is_better else numbers), strict=True))
     return {name: float(ranked[name]) if name in ranked else None for name in values}
+
+
+def rounded_ranks(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 for the smallest; those that differ by less than a millionth of the largest tie."""
+    return average_ranks(joined_within(numbers, rounding_of(numbers)))
 
 
 def average_ranks(numbers: NDArray[np.float64]) -> NDArray[np.float64]:

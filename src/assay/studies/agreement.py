@@ -8,7 +8,7 @@ methods = ["GradCAM", "IG"]                 # default: all but controls
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.catalogue.registry import card
@@ -24,33 +24,37 @@ FEWEST_METHODS = 3
 def read_agreement(table: Mapping[str, Any], lists: Mapping[str, tuple[Entry, ...]], problems: list[str]) -> Agreement:
     form = checked(AgreementTable, table, problems)
     for metric in (form.truth, *form.metrics):
-        problems += _metric_problem(metric, lists["metrics"])
+        problems += metric_problem(metric, lists["metrics"])
     if form.truth in form.metrics:
         problems.append(f"'{form.truth}' is the truth; compare other metrics with it")
-    labels = [entry.label for entry in lists["methods"]]
-    problems += [f"no method '{name}'.{suggest(name, labels)}" for name in form.methods if name not in labels]
-    methods = tuple(dict.fromkeys(form.methods)) or tuple(
-        entry.label for entry in lists["methods"] if not _is_control(entry)
-    )
+    methods = compared_methods(form.methods, lists["methods"], problems)
+    others = (entry.label for entry in lists["metrics"] if entry.label != form.truth and ranks_methods(entry))
+    return Agreement(form.truth, form.metrics or tuple(others), methods)
+
+
+def compared_methods(named: Sequence[str], entries: Sequence[Entry], problems: list[str]) -> tuple[str, ...]:
+    """The methods that are named, or all but controls."""
+    labels = [entry.label for entry in entries]
+    problems += [f"no method '{name}'.{suggest(name, labels)}" for name in named if name not in labels]
+    methods = tuple(dict.fromkeys(named)) or tuple(entry.label for entry in entries if not _is_control(entry))
     if len(methods) < FEWEST_METHODS:
         problems.append(
             f"{len(methods)} of the methods are compared (controls only if they are named): "
             f"a correlation needs {FEWEST_METHODS} or more"
         )
-    others = (entry.label for entry in lists["metrics"] if entry.label != form.truth and _ranks_methods(entry))
-    return Agreement(form.truth, form.metrics or tuple(others), methods)
+    return methods
 
 
-def _metric_problem(label: str, metrics: tuple[Entry, ...]) -> list[str]:
+def metric_problem(label: str, metrics: tuple[Entry, ...]) -> list[str]:
     entry = next((entry for entry in metrics if entry.label == label), None)
     if entry is None:
         return [f"no metric '{label}'.{suggest(label, [entry.label for entry in metrics])}"]
-    if _ranks_methods(entry):
+    if ranks_methods(entry):
         return []
     return [f"'{label}' ranks no methods: it does not say whether higher is better, or is about models"]
 
 
-def _ranks_methods(metric: Entry) -> bool:
+def ranks_methods(metric: Entry) -> bool:
     """Whether better values mean a better method. A foreign metric that is not imported yet is taken to."""
     if metric.spec.foreign and not imports_allowed():
         return True

@@ -39,6 +39,7 @@ from assay.studies.agreement import read_agreement
 from assay.studies.faithfulness import read_test
 from assay.studies.form import EnvironmentItem, FileTable, Item, MethodItem, MetricItem, StudyTable, checked, located
 from assay.studies.limits import LONGEST_TEXT, MOST_ITEMS, excesses
+from assay.studies.slope import read_slope
 from assay.studies.study import Entry, Study
 from assay.studies.sweep import read_sweep
 from assay.studies.toml import read_toml
@@ -77,13 +78,16 @@ def _study(form: StudyTable, name: str, problems: list[str]) -> Study:
         with located("sweep", problems) as found:
             sweep = read_sweep(form.sweep, lists, found)
     problems += _environment_problems(form, lists)
-    tests, agreements = [], []
+    tests, agreements, slopes = [], [], []
     for number, table in enumerate(form.faithfulness, 1):
         with located(f"faithfulness item {number}", problems) as found:
             tests.append(read_test(table, lists, found))
     for number, table in enumerate(form.agreement, 1):
         with located(f"agreement item {number}", problems) as found:
             agreements.append(read_agreement(table, lists, found))
+    for number, table in enumerate(form.slope, 1):
+        with located(f"slope item {number}", problems) as found:
+            slopes.append(read_slope(table, lists, found))
     return Study(
         name,
         lists["environments"],
@@ -95,6 +99,7 @@ def _study(form: StudyTable, name: str, problems: list[str]) -> Study:
         gallery=form.gallery,
         faithfulness=tuple(tests),
         agreement=tuple(agreements),
+        slope=tuple(slopes),
         sweep=sweep,
     )
 
@@ -118,7 +123,7 @@ def _entries(kind: str, study: StudyTable, common_question: Question, problems: 
                 _question(form.question, found).over(common_question) if isinstance(form, MethodItem) else Question()
             )
             label = form.label or printable(form.use, LONGEST_TEXT)
-            plain = {**sizes, **form.model_dump(include={"only", *sizes}, exclude_unset=True)}
+            plain = {**sizes, **form.model_dump(include={"only", "family", *sizes}, exclude_unset=True)}
             entry = Entry(resolve(kind, Spec.parse(form.use)), label, question, **plain)
             label = " ".join(label.split())  # labels that differ only in white space look the same
             if label in labels:

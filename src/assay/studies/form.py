@@ -97,6 +97,7 @@ class MetricItem(Item):
 
 class MethodItem(MetricItem):
     question: QuestionTable = {}
+    family: Text = ""
 
 
 class SweepTable(Table):
@@ -126,6 +127,13 @@ class AgreementTable(Table):
     methods: Texts = ()
 
 
+class SlopeTable(Table):
+    left: Text = ""
+    right: Text = ""
+    suffix: Text = ""
+    methods: Texts = ()
+
+
 class StudyTable(Table):
     """A study at one scale."""
 
@@ -147,6 +155,9 @@ class StudyTable(Table):
         (), description=f"a list of at most {MOST_ITEMS} tables such as {{ metric = 'f1', gamma = 0.5 }}"
     )
     agreement: Tables = Field((), description=f"a list of at most {MOST_ITEMS} tables such as {{ truth = 'f1' }}")
+    slope: Tables = Field(
+        (), description=f"a list of at most {MOST_ITEMS} tables such as {{ left = 'f1', right = 'insertion' }}"
+    )
     sweep: dict[str, Any] | None = Field(
         None, description="a table such as { of = 'methods', parameter = 'steps', values = [8, 64] }"
     )

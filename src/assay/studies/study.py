@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from assay.core.errors import AssayError
 from assay.core.floors import Check, Rule
@@ -35,6 +35,7 @@ class Entry:
     samples: int = SAMPLES  # environments: how many samples are evaluated
     block: int = BLOCK  # environments: samples per unit of work
     rows: int | None = None  # environments: number of rows, where known; the last block ends there
+    family: str = ""  # methods: of which kind; charts group by it
 
     def applies(self, environment: Entry) -> bool:
         return not self.only or environment.spec.name in self.only or environment.label in self.only
@@ -89,6 +90,17 @@ class Agreement:
 
 
 @dataclass(frozen=True)
+class Slope:
+    """Two columns side by side: which methods change their rank from left to right?"""
+
+    of: Literal["metrics", "environments"]  # metrics are compared in each environment, environments by each metric
+    left: str  # labels
+    right: str
+    methods: tuple[str, ...]  # labels, on the left; controls only if the study names them
+    suffix: str = ""  # on the right, a method's label ends with it
+
+
+@dataclass(frozen=True)
 class Study:
     """A grid of environments, methods, metrics and seeds."""
 
@@ -102,6 +114,7 @@ class Study:
     gallery: int | tuple[int, ...] = 4  # samples that the report draws: how many, the first ones; or which
     faithfulness: tuple[Faithfulness, ...] = ()
     agreement: tuple[Agreement, ...] = ()
+    slope: tuple[Slope, ...] = ()
     sweep: Sweep | None = None
     scale: str = "quick"  # or full
     full: Study | None = None  # the study at full scale, where the file has one
@@ -165,8 +178,9 @@ class Study:
 
     def to_json(self) -> dict[str, Any]:
         """What a run records: this scale."""
-        sizes = {"__all__": {"samples", "block", "rows"}}  # of environments
-        left_out: Any = {"full": True, "full_keys": True, "methods": sizes, "metrics": sizes}
+        sizes = {"samples", "block", "rows"}  # of environments
+        others = {"environments": {"family"}, "methods": sizes, "metrics": {*sizes, "family"}}
+        left_out: Any = {"full": True, "full_keys": True, **{kind: {"__all__": keys} for kind, keys in others.items()}}
         return _adapter().dump_python(self, mode="json", exclude=left_out)  # type: ignore[no-any-return]
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Wrong versions of single deletion."""
+"""Wrong versions of metrics that leave out one cell."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contracts.mutants.mutant import Mutant
 OWN = "assay.metrics.single_deletion"
 CELLS = "assay.kit.grid_cells"
 LEVELS = "assay.kit.rounding"
+CONFLICT = "assay.metrics.readout_conflict"
 
 MUTANTS = [
     Mutant(
@@ -183,4 +184,80 @@ MUTANTS = [
         "torch.empty_like(level).copy_(level)",
     ),
     Mutant("single_deletion", "levels stop at one", LEVELS, "rounding_levels", "height + rises.long()", "rises.long()"),
+    *(
+        Mutant("readout_conflict", wrong, CONFLICT, "ReadoutConflict.probe", "(logit > 0) & (probability < 0)", new)
+        for wrong, new in (
+            ("the logit rises, the probability falls", "(logit < 0) & (probability > 0)"),
+            ("both fall", "(logit > 0) & (probability > 0)"),
+            ("any fall of the logit", "logit > 0"),
+            ("any rise of the probability", "probability < 0"),
+        )
+    ),
+    Mutant(
+        "readout_conflict",
+        "some cell",
+        CONFLICT,
+        "ReadoutConflict.probe",
+        "((logit > 0) & (probability < 0)).double().mean(dim=1)",
+        "((logit > 0) & (probability < 0)).double().amax(dim=1)",
+    ),
+    Mutant(
+        "readout_conflict",
+        "4 x 4 cells always",
+        CONFLICT,
+        "ReadoutConflict._drops",
+        "SingleDeletion(self.grid, self.canvas, readout=readout)",
+        "SingleDeletion(canvas=self.canvas, readout=readout)",
+    ),
+    Mutant(
+        "readout_conflict",
+        "blank canvas whatever was asked",
+        CONFLICT,
+        "ReadoutConflict._drops",
+        "SingleDeletion(self.grid, self.canvas, readout=readout)",
+        "SingleDeletion(self.grid, readout=readout)",
+    ),
+    Mutant(
+        "readout_conflict",
+        "no temperature",
+        CONFLICT,
+        "ReadoutConflict._drops",
+        "SingleDeletion(self.grid, self.canvas, readout=readout)",
+        "SingleDeletion(self.grid, self.canvas, readout=readout, temperature=1.0)",
+    ),
+    Mutant(
+        "readout_conflict",
+        "rounding counts",
+        CONFLICT,
+        "ReadoutConflict._drops",
+        "answer_rounding(without.dtype)",
+        "0",
+    ),
+    Mutant(
+        "readout_conflict",
+        "rounding does not grow with the answer",
+        CONFLICT,
+        "ReadoutConflict._drops",
+        "answer_rounding(without.dtype) * largest",
+        "answer_rounding(without.dtype)",
+    ),
+    Mutant(
+        "readout_conflict",
+        "endless answers are equal",
+        CONFLICT,
+        "ReadoutConflict._drops",
+        "equal & drops.isfinite()",
+        "equal",
+    ),
+    Mutant(
+        "readout_conflict",
+        "always defined",
+        CONFLICT,
+        "ReadoutConflict.__call__",
+        "defined = conflict.isfinite()",
+        "defined = conflict.isfinite() | True",
+    ),
+    Mutant(
+        "readout_conflict", "a value is a class", CONFLICT, "ReadoutConflict.probe", "not classifies(scene)", "False"
+    ),
 ]

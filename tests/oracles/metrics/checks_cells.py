@@ -1,8 +1,9 @@
-"""Checks of single deletion. Each takes what makes the metric, so that mutants can be checked too."""
+"""Checks of metrics that leave out one cell. Each takes what makes the metric, so that mutants can be checked too."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -189,3 +190,95 @@ def _check_refusals(make: Make) -> None:
     for grid in ((1, 1), (0, 4)):
         refuses(SpecError, "rows and columns", lambda grid=grid: make(grid=grid))
     assert make().probe(table_scene(1, features=PLAIN))["without"].shape == (1, 7)
+
+
+def check_readout_conflict(make: Make) -> None:
+    """One cell at a time: the logit falls and the probability rises, or not."""
+    images, tables = image_scene(6), table_scene(6)
+    warm = replace(images.setting, question=replace(images.setting.question, temperature=3.0))
+    for where, grid, canvas, temperature in (
+        (images, (4, 4), "zero", 1.0),
+        (replace(images, setting=warm), (3, 2), "true", 3.0),
+        (images, (4, 5), 0.7, 1.0),
+    ):
+        expected = []
+        for row, x in enumerate(where.samples.x.numpy()):
+            cells, background = rectangles(6, 6, *grid), np.full_like(x, CANVAS[canvas])
+            logit, probability = (
+                cell_drops(answer(where, row, how), x, background, cells) for how in (None, temperature)
+            )
+            expected.append(share_of_conflicts(logit, probability))
+        _check_conflicts(make(grid=grid, canvas=canvas), where, expected)
+    expected = []
+    for row, x in enumerate(tables.samples.x.numpy()):
+        versions = [np.where(column, 0.0, x) for column in members(tables.setting.features)]
+        logit, probability = (
+            [ask(x) - ask(one) for one in versions] for ask in (answer(tables, row, None), answer(tables, row))
+        )
+        expected.append(share_of_conflicts(logit, probability))
+    _check_conflicts(make(), tables, expected)
+    _check_rounding_of_conflicts(make)
+    _check_conflicts_without_an_answer(make)
+
+
+def share_of_conflicts(logit: list[float], probability: list[float]) -> float:
+    return sum(one > 0 > other for one, other in zip(logit, probability, strict=True)) / len(logit)
+
+
+def _check_conflicts(metric: Any, where: Scene, expected: list[float]) -> None:
+    """The same for any map, and with or without a probe."""
+    count, shape = len(expected), where.setting.features.shape
+    found = metric(Trial(where, numbers(84, count, *shape), metric.probe(where)))
+    np.testing.assert_allclose(found["value"], expected, rtol=1e-12)
+    assert found["defined"].all()
+    np.testing.assert_array_equal(metric(Trial(where, numbers(85, count, *shape)))["value"], found["value"])
+    assert len(set(expected)) > 1
+
+
+def _check_rounding_of_conflicts(make: Make) -> None:
+    """By how much the logits of target and rival fall without each pixel; 2 ** -17 is a unit in their last place.
+
+    Both are about 94, so that all sums are exact, and neither is likely.
+    """
+    unit = 2.0**-17
+    conflicts = [(1, 2), (0.5, 1), (2**-8, 2), (1, 1 + 2**-7)]
+    others = [
+        (1, 0.5),
+        (1, -1),
+        (-1, 0),
+        (-1, 2),
+        (0, 2),
+        (unit, 2),
+        (4 * unit, 1),
+        (1, 1 + unit),
+        (2, 2),
+        (1, 0),
+        (0, 0),
+        (0, -1),
+    ]
+    falls = torch.tensor(conflicts + others).T  # (2, 16): sums are exact in float32
+    model = Lambda(lambda x: torch.tensor([88.0, 80.0]) + (x.flatten(1)[:, None] * falls).sum(dim=2))
+    where = scene(torch.ones(2, 1, 4, 4), model, Pixels(1, 4, 4))
+    question = replace(where.setting.question, temperature=10.0)
+    where = replace(where, setting=replace(where.setting, question=question), target=torch.zeros(2, dtype=torch.long))
+    found = make()(Trial(where, torch.ones(2, 4, 4)))
+    assert found["value"].tolist() == [len(conflicts) / 16] * 2
+
+
+def _check_conflicts_without_an_answer(make: Make) -> None:
+    """The third class is endless without the first pixel: high, so that no class has a probability, or low."""
+    x = numbers(86, 3, 1, 4, 4)
+    x[1, 0, 0, 0] = 0
+    for sign, blank in ((1, [False] * 3), (-1, [False, True, False])):
+        endless = Lambda(
+            lambda x, sign=sign: torch.stack([x[:, 0, 1, 1], x[:, 0, 2, 2], sign / x[:, 0, 0, 0].abs()], dim=1)
+        )
+        where = replace(scene(x, endless, Pixels(1, 4, 4)), target=torch.tensor([2, 0, 2]))
+        for canvas, defined in ((0.5, [True, sign < 0, True]), ("zero", blank)):
+            found = make(canvas=canvas)(Trial(where, numbers(87, 3, 4, 4)))
+            assert found["defined"].tolist() == defined
+            assert not found["value"][~found["defined"]].any()
+    value = scene(x, Lambda(lambda x: x.flatten(1).sum(1, keepdim=True)), Pixels(1, 4, 4), VALUE)
+    refuses(NotApplicable, "needs a classifier", lambda: make().probe(value))
+    for grid in ((1, 1), (0, 4)):
+        refuses(SpecError, "rows and columns", lambda grid=grid: make(grid=grid))

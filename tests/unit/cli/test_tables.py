@@ -35,7 +35,7 @@ def test_only_a_leading_nought_is_left_out(value: float, text: str) -> None:
 
 def test_what_a_reader_must_know_stands_below_the_table_once(store: Store) -> None:
     run_result, out = result(store), StringIO()
-    print_result(run_result, Console(width=200, file=out))
+    print_result(run_result, True, Console(width=200, file=out))
     text = out.getvalue()
     assert text.count("sensitivity_n reads the probability, gradient explains the logit\n") == len(run_result.boards)
     assert text.count(f"f1: random_map (control) does as well as {IG}\n") == len(run_result.boards)
@@ -54,7 +54,7 @@ def test_a_control_does_as_well_as_a_method_with_the_same_rank(
 @pytest.mark.parametrize("width", [40, 60, 100, 200])
 def test_no_number_is_cut_however_narrow_the_terminal(store: Store, width: int) -> None:
     run_result, out = result(store), StringIO()
-    print_result(run_result, Console(width=width, file=out))
+    print_result(run_result, True, Console(width=width, file=out))
     text = out.getvalue()
     assert "…" not in text
     for cell in run_result.scores():
@@ -70,7 +70,7 @@ def test_no_number_is_cut_however_narrow_the_terminal(store: Store, width: int) 
 
 def test_what_intervals_are_over_is_printed_once_below_each_table(store: Store) -> None:
     out = StringIO()
-    print_result(result(store), Console(width=200, file=out))
+    print_result(result(store), True, Console(width=200, file=out))
     text = out.getvalue()
     assert text.count("95 % intervals over samples") == 2
     assert text.count("two seeds draw two models: both values, no interval") == 1

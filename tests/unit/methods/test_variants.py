@@ -18,6 +18,7 @@ from assay.core.rng import Draws
 from assay.core.setting import Reference, Samples, Setting
 from assay.methods.agop import Agop
 from assay.methods.cam import GradCam, GradCamPlusPlus, LayerCam, ScoreCam, SmoothGradCamPlusPlus, XGradCam
+from assay.methods.coarse import Coarse
 from assay.methods.combinators import Pooled
 from assay.methods.deep_shap import DeepShap
 from assay.methods.gradient import Gradient
@@ -52,6 +53,8 @@ ON_IMAGES = [
     GradCamPlusPlus("1"),
     GradCamPlusPlus(form="torchcam"),
     SmoothGradCamPlusPlus("1", samples=8),
+    SmoothGradCamPlusPlus("1", samples=8, form="torchcam", maps="last"),
+    Coarse(GradCam("1"), cells=3),
     ScoreCam(weights="increase"),
     Iba("1", steps=3, copies=3),
 ]

@@ -12,12 +12,14 @@ from assay.check.contracts.fault import examine
 from assay.check.contracts.metric_case import MetricCase
 from assay.check.contracts.metrics import AT_SITES
 from assay.check.instruments.sites import site
+from assay.metrics.accuracy import Accuracy
 from assay.metrics.completeness import Completeness
 from assay.metrics.deletion import Deletion
 from assay.metrics.ids import Ids
 from assay.metrics.modulo import ModuloDeletion, ModuloSensitivityN
 from assay.metrics.pointing_game import PointingGame
 from assay.metrics.ranks import Spearman, TopK
+from assay.metrics.readout_conflict import ReadoutConflict
 from assay.metrics.road import Road
 from assay.metrics.sensitivity_n import SensitivityN
 from assay.metrics.signed_truth import F1, Precision, Recall
@@ -26,6 +28,8 @@ from assay.metrics.soundness import Soundness
 
 TABLE, COUNT, MODULO = "tabular_rule", "pixel_count", "pixel_modulo"
 CASES = [
+    (Accuracy(of="gain", k=2, without="cell", grid=(3, 3)), "in_domain"),
+    (ReadoutConflict(grid=(3, 2), canvas="true"), "color_count"),
     (Precision(sign="negative"), TABLE),
     (Recall(sign="positive"), TABLE),
     (F1(sign="positive"), TABLE),

@@ -15,7 +15,7 @@ from assay.core.machine import Machine
 from assay.core.trial import Scene, Trial
 from assay.metrics._removal import few_rows
 from assay.metrics.unfamiliar_share import UnfamiliarShare
-from assay.studies.agreement import _ranks_methods
+from assay.studies.agreement import ranks_methods
 from assay.studies.file import read
 from oracles.metrics import literal
 from oracles.metrics.checks_canvas import halves, having, knowing
@@ -91,7 +91,7 @@ def test_the_model_is_not_asked() -> None:
 def test_it_ranks_no_methods() -> None:
     table = {"environments": ["tabular_rule"], "methods": ["gradient"], "metrics": ["unfamiliar_share"], "title": "T"}
     (entry,) = read({**table, "seeds": [0], "samples": 2}, "s").metrics
-    assert not _ranks_methods(entry)
+    assert not ranks_methods(entry)
     assert card("metrics", "unfamiliar_share").fact("about") == "models"
 
 

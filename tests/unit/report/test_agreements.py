@@ -100,7 +100,7 @@ def test_methods_that_failed_or_were_skipped_are_left_out_with_the_reason(judged
 
 def test_the_terminal_shows_each_number_and_what_it_is(judged: Store) -> None:
     shown = StringIO()
-    print_result(result(judged), Console(file=shown, width=200))
+    print_result(result(judged), True, Console(file=shown, width=200))
     text = shown.getvalue()
     assert "Agreement with f1: Spearman's correlation over 5 methods" in text
     for row in rows(judged).values():

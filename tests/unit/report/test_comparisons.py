@@ -60,7 +60,7 @@ def twenty(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 def printed(store: Store) -> str:
     out = StringIO()
-    print_result(result(store), Console(width=300, file=out))
+    print_result(result(store), True, Console(width=300, file=out))
     return out.getvalue()
 
 

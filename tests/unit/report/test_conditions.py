@@ -52,7 +52,7 @@ def mixed(tmp_path: Path) -> Store:
 
 def test_terminal_page_json_and_export_say_that_a_store_is_mixed(mixed: Store, tmp_path: Path) -> None:
     run_result, out = result(mixed), StringIO()
-    print_result(run_result, Console(width=300, file=out))
+    print_result(run_result, True, Console(width=300, file=out))
     html = page(mixed, tmp_path / "page").read_text(encoding="utf-8")
     write(mixed, tmp_path / "out.md")
     write(mixed, tmp_path / "out.tex")
@@ -65,6 +65,6 @@ def test_terminal_page_json_and_export_say_that_a_store_is_mixed(mixed: Store, t
 def test_a_store_made_alike_says_nothing(tmp_path: Path) -> None:
     store, out = Store.open(tmp_path / "store", sync=False), StringIO()
     Builder(store, lambda seed: {**VERSIONS, **MADE}).run()  # type: ignore[dict-item]
-    print_result(result(store), Console(width=300, file=out))
+    print_result(result(store), True, Console(width=300, file=out))
     assert "different options" not in out.getvalue()
     assert to_json(result(store))["mixed"] == ""

@@ -296,11 +296,14 @@ def test_what_a_run_records_of_a_study_is_read_back(name):
     stored = json.loads(canonical(study.to_json()))
     again = Study.from_json(stored)
     assert again.to_json() == stored
-    for kind in ("environments", "faithfulness", "agreement", "sweep", "seeds", "gallery"):
+    for kind in ("environments", "faithfulness", "agreement", "slope", "sweep", "seeds", "gallery"):
         assert getattr(again, kind) == getattr(study, kind)
     for kind in ("methods", "metrics"):
         entries = zip(getattr(again, kind), getattr(study, kind), strict=True)
-        assert all((a.spec, a.label, a.question, a.only) == (b.spec, b.label, b.question, b.only) for a, b in entries)
+        assert all(
+            (a.spec, a.label, a.question, a.only, a.family) == (b.spec, b.label, b.question, b.only, b.family)
+            for a, b in entries
+        )
 
 
 def test_a_study_that_is_nowhere_is_suggested_and_listed(tmp_path, monkeypatch):

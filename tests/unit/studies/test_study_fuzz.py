@@ -24,10 +24,13 @@ SOUND = {
     "question": {"readout": "logit", "temperature": 1.0, "baseline": "zero", "target": "label"},
     "environments": [{"use": "color_count(side=64)", "label": "c", "samples": 2, "block": 1}],
     "methods": [
-        {"use": "smoothed(of=gradient, noise=0.5)", "label": "m", "question": {"baseline": 0.5}, "only": ["c"]}
+        {"use": "smoothed(of=gradient, noise=0.5)", "label": "m", "question": {"baseline": 0.5}, "only": ["c"]},
+        {"use": "gradient", "family": "g"},
+        "occlusion",
     ],
-    "metrics": [{"use": "f1(sign='positive')", "label": "f", "only": ["color_count"]}],
+    "metrics": [{"use": "f1(sign='positive')", "label": "f", "only": ["color_count"]}, "insertion"],
     "faithfulness": [{"metric": "f", "gamma": 0.5, "require": ["m"]}],
+    "slope": [{"left": "f", "right": "insertion", "methods": ["m", "gradient", "occlusion"]}],
 }
 TABLES = {
     "sweep": {"of": "environments", "parameter": "temperature", "values": [1, 2.5], "only": ["c"], "label": "T"},
@@ -114,6 +117,7 @@ def changed(place, value):
 def test_the_sound_study_is_sound():
     check({**SOUND, **TABLES})
     assert read(SOUND, "s").faithfulness
+    assert read(SOUND, "s").slope
 
 
 @pytest.mark.parametrize(
@@ -156,6 +160,12 @@ def test_the_sound_study_is_sound():
         ("faithfulness", 0, "metric"),
         ("faithfulness", 0, "gamma"),
         ("faithfulness", 0, "require"),
+        ("methods", 1, "family"),
+        ("slope",),
+        ("slope", None),
+        ("slope", 0, "left"),
+        ("slope", 0, "suffix"),
+        ("slope", 0, "methods"),
         ("sweep",),
         ("sweep", "of"),
         ("sweep", "parameter"),

@@ -238,6 +238,23 @@ MUTANTS = [
         "range(self.samples)",
         "range(max(1, self.samples - 1))",
     ),
+    *(
+        own(
+            "smooth_grad_cam_plus_plus",
+            wrong,
+            "SmoothGradCamPlusPlus._map",
+            "noisy if self.maps == 'last' else clean",
+            new,
+        )
+        for wrong, new in (("always its own map", "clean"), ("always the last copy's map", "noisy"))
+    ),
+    own(
+        "smooth_grad_cam_plus_plus",
+        "the last copy's activations in alpha, too",
+        "SmoothGradCamPlusPlus._map",
+        "weigh(clean, torch.stack(gradients))",
+        "weigh(noisy if self.maps == 'last' else clean, torch.stack(gradients))",
+    ),
     own("smooth_grad_cam_plus_plus", "first copy only", "_smooth_paper", "g.mean(dim=0)", "g[0]"),
     own(
         "smooth_grad_cam_plus_plus",
