@@ -151,7 +151,7 @@ TABLES: Mapping[str, Table] = {
     "idsds-resolution": _where_kept("cam_resolution", partial(curve_tables, f"{FOLDER}/cam_resolution", (SCORE,))),
     "idsds-similarity": _made_by("similarity_30", _shown("similarity_30")),
     "idsds-similarity-quick": _shown("similarity"),
-    "idsds-temperature": _where_kept("temperature", partial(curve_tables, f"{FOLDER}/temperature", ("IDSDS", "IDS"))),
+    "idsds-temperature": _where_kept("temperature", partial(curve_tables, f"{FOLDER}/temperature", ("IDSDS", "IDS", "IDSDS, softmax"))),
     "idsds-leakage": _shown("leakage"),
     "idsds-truth": _where_kept("truth", _agreement),
     "idsds-f-fidelity": _where_kept("f_fidelity", shuffled.tables),

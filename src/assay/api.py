@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, Union, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, Union, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from assay.attributed import Attributed
 from assay.catalogue.build import component_and_name, describe, method_and_name
 from assay.catalogue.registry import card, resolve
-from assay.core.errors import SpecError
+from assay.core.errors import SpecError, suggest
 from assay.core.evidence import read_score
 from assay.core.floors import Check, Rule
 from assay.core.machine import Resources
@@ -30,7 +30,7 @@ from assay.engine.artifacts.trial import make_trials
 from assay.engine.execute.inline import MemoryEngine
 from assay.engine.execute.run import run as run_study
 from assay.engine.store.store import Store
-from assay.evaluation.asked import either
+from assay.evaluation.asked import Components, either
 from assay.evaluation.canvases import Canvas
 from assay.evaluation.evaluation import Evaluation
 from assay.evaluation.evaluation import evaluate as evaluate_in_memory
@@ -41,6 +41,8 @@ from assay.stats.faithfulness import Measured, Verdict, checks_for
 from assay.studies.faithfulness import floors
 from assay.studies.shipped import find
 from assay.studies.study import AGREEMENT, BLOCK, Study
+from assay.users.reading import HowRead, Reading
+from assay.users.subject import Asking
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,8 +77,11 @@ def attribute(
     reference: Rows | None = ...,
     readout: str | None = ...,
     outputs: str | None = ...,
+    output: str | int | None = ...,
+    forward: Callable[[Any, Any], Any] | None = ...,
     baseline: str | float = ...,
     memory: int = ...,
+    **reading: Unpack[HowRead],
 ) -> Attributed: ...
 
 
@@ -90,7 +95,7 @@ def attribute(subject: Any, *arguments: Any, **options: Any) -> Attributed:
     ----------
     subject : an environment, or its name or spec; or a model: a torch module or an estimator in scikit-learn's manner
     x : with a model, its rows: images (N, C, H, W) or a table (N, D)
-    method : a name or spec, one of our methods, a Captum class, or your callable
+    method : a name or spec, one of our methods, an explainer of Captum or shap, your callable, or an array
     n, seed : how many samples of an environment, and of which seed
     question : with an environment, which number is explained against which baseline; default: the environment's
     target : with a model, the class to explain, one for all or one per row; None: the predicted class
@@ -111,8 +116,21 @@ def _attribute_samples(
 
 
 @torch.inference_mode(False)  # methods need gradients, also where the caller is in inference mode
-def _attribute_rows(model: Any, x: Any, method: Any, *, target: Any = None, **options: Any) -> Attributed:
-    own = own_model(model, x, target, **options)
+def _attribute_rows(
+    model: Any,
+    x: Any,
+    method: Any,
+    *,
+    target: Any = None,
+    outputs: str | None = None,
+    output: str | int | None = None,
+    forward: Callable[[Any, Any], Any] | None = None,
+    **options: Any,
+) -> Attributed:
+    known = ("label", "reference", "readout", "baseline", "memory")
+    reading = _reading({name: value for name, value in options.items() if name not in known})
+    given = {name: value for name, value in options.items() if name in known}
+    own = own_model(model, x, target, asking=Asking(outputs, output, forward), reading=reading, **given)
     return _attributed(MemoryEngine(own.machine, raises=True), own.place, method, Question(), own.blocks)
 
 
@@ -181,13 +199,22 @@ def run(
     return Run(root, result(finished.store, finished.run))
 
 
+def _reading(given: Mapping[str, Any]) -> Reading:
+    """How data are read, from keyword arguments; SpecError names those that there are not."""
+    names = HowRead.__annotations__
+    for name in given:
+        if name not in names:
+            raise SpecError(f"there is no parameter '{name}'.{suggest(name, names)} Data: {', '.join(names)}.")
+    return Reading(**given)
+
+
 @torch.inference_mode(False)
 def evaluate(
     model: nn.Module | Any,
     x: Rows,
     target: Tensor | Array | int | None = None,
-    methods: Sequence[str | Any] | None = None,
-    metrics: Sequence[str | Any] | None = None,
+    methods: Components | None = None,
+    metrics: Components | None = None,
     *,
     label: Tensor | Array | None = None,
     reference: Rows | None = None,
@@ -200,6 +227,9 @@ def evaluate(
     limit: int | None = None,
     budget: float | None = 60.0,
     memory: int = USER_PROCESS.memory,
+    output: str | int | None = None,
+    forward: Callable[[Any, Any], Any] | None = None,
+    **reading: Unpack[HowRead],
 ) -> Evaluation:
     """Which explanations of your model can you trust? No truth is needed. ``print`` the result.
 
@@ -211,7 +241,8 @@ def evaluate(
     model : a torch module, or an estimator in scikit-learn's manner
     x : rows as the model reads them, floats: images (N, C, H, W) or a table (N, D)
     target : the class to explain, one for all or one per row; None: the predicted class
-    methods, metrics : specs or objects; None: those that fit the model, and those that decide
+    methods, metrics : specs and objects, or a dict of them by label; None: those that fit the model, and those that
+        decide. Explainers of Captum and shap, arrays and callables are methods, too (docs/evaluate.md)
     label : the true class of each row, for metrics that use accuracy; None: ``target`` if given, else the predictions
     reference : training rows, for what replaces features and for methods that fit; None: the rows themselves.
         ``background`` is another name for it
@@ -227,8 +258,19 @@ def evaluate(
     memory : bytes for one model call
     """
     reference, canvas = either(reference=reference, background=background), either(canvas=canvas, imputer=imputer)
-    options = {"label": label, "reference": reference, "readout": readout, "outputs": outputs, "baseline": baseline}
-    own = own_model(model, x, target, **options, memory=memory, own_reference=True)  # type: ignore[arg-type]
+    own = own_model(
+        model,
+        x,
+        target,
+        label=label,
+        reference=reference,
+        readout=readout,
+        asking=Asking(outputs, output, forward),
+        baseline=baseline,
+        memory=memory,
+        own_reference=True,
+        reading=_reading(reading),
+    )
     return evaluate_in_memory(own, methods, metrics, canvas, limit, budget, reference is not None)
 
 

@@ -35,6 +35,7 @@ EXAMPLES = {
     "kernel_shap": "kernel_shap(samples=64)",
     "lime_image": "lime_image(segments='oracle', samples=16)",
     "lime_tabular": "lime_tabular(samples=64)",
+    "mask_leakage": "mask_leakage(folds=2)",
     "max_sensitivity": "max_sensitivity(samples=2)",
     "parameter_randomisation": "parameter_randomisation(depths=2)",
     "precomputed": "precomputed(path='{rows}')",

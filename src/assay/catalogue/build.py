@@ -13,12 +13,15 @@ from assay.catalogue.describe import component_name, own_kind
 from assay.catalogue.registry import card, component_kind, resolve
 from assay.core.errors import SpecError
 from assay.core.spec import Spec, Value
-from assay.foreign.adapt import CallableMethod, CaptumMethod, QueryMethod, adapt
+from assay.foreign.adapt import CallableMethod, QueryMethod, adapt, display_name
+from assay.foreign.explainers import CaptumMethod
 from assay.foreign.fingerprint import fingerprint
+from assay.foreign.given import GivenArray, given_array
 from assay.foreign.imports import load
-from assay.foreign.metrics import ForeignMetric, foreign_metric
+from assay.foreign.metrics import ForeignMetric, metric_of
+from assay.foreign.shapley import ShapMethod
 
-ADAPTERS = (CallableMethod, CaptumMethod, QueryMethod, ForeignMetric)
+ADAPTERS = (CallableMethod, CaptumMethod, QueryMethod, ShapMethod, ForeignMetric)
 
 
 def build(kind: str, spec: Spec) -> Any:
@@ -41,19 +44,20 @@ def component_and_name(
 ) -> tuple[Any, str]:
     """A component, from its spec or made by hand, and its name; classes and foreign metrics are adapted."""
     if not isinstance(component, str):
-        name = getattr(component, "__name__", type(component).__name__)
+        name = display_name(component)
         if isinstance(component, type):
             return adapt(kind, name, component, {}), name
-        adapted = foreign_metric(name, component, {}) if kind == "metrics" else None
-        return adapted or component, name
+        return (metric_of(name, component) if kind == "metrics" else component), name
     spec = Spec.parse(component).replace(**params)
     return build(kind, resolve(kind, spec)), str(spec)
 
 
 def method_and_name(method: Any) -> tuple[Any, str]:
-    """The same for a method, which may also be a Captum class or a plain callable."""
+    """The same for a method, which may also be an explainer of Captum or shap, a plain callable, or an array."""
+    if (given := given_array(method)) is not None:
+        return given, "given attributions"
     if isinstance(method, type) or not (isinstance(method, str) or is_dataclass(method)):
-        name = getattr(method, "__name__", type(method).__name__)
+        name = display_name(method)
         return adapt("methods", name, method, {}), name
     return component_and_name("methods", method)
 
@@ -61,6 +65,8 @@ def method_and_name(method: Any) -> tuple[Any, str]:
 def describe(component: Any) -> Spec:
     """The resolved spec of a component that was made by hand: the inverse of ``build``. Adapters of foreign code are
     left out, so that it has the same name as in a study."""
+    if isinstance(component, GivenArray):
+        return Spec(_qualified_name(component))  # numbers without parameters
     if isinstance(component, ADAPTERS):
         return Spec.of(
             _qualified_name(component.wrapped), **{key: _spec_value(item) for key, item in component.params.items()}

@@ -16,6 +16,8 @@ from typing import Any, TypeAlias
 
 Varies: TypeAlias = tuple[tuple[str, object, str | dict[str, object]], ...]
 
+USERS_ROWS = "own"  # the ``stream_name`` of environments that hold a user's rows
+
 # A promise that no longer holds, and the facts it changes.
 COSTS: Mapping[str, Mapping[str, object]] = {
     "range": {"range": None},
@@ -81,6 +83,13 @@ def identities(environment: Any, indices: Sequence[int], seed: int) -> list[Hash
     if hasattr(inner, "identities"):
         return list(inner.identities(indices, seed))
     return [(seed, index) for index in indices]
+
+
+def data_rows(environment: Any, indices: Sequence[int], seed: int) -> tuple[int, ...]:
+    """The rows of a user's data that these samples are: other seeds take the same rows in another order. Empty for
+    environments of this package, whose samples have no place in any data of the user's."""
+    is_users = getattr(environment, "stream_name", "") == USERS_ROWS
+    return tuple(environment.identities(indices, seed)) if is_users else ()
 
 
 def _innermost(environment: Any, name: str) -> Any:

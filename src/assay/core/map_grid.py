@@ -6,11 +6,13 @@ this grid reaches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import torch
 from torch import Tensor
+from torch.nn.functional import interpolate
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +42,24 @@ class Nodes:
     across: Tensor  # (width, nodes)
     name: str = ""  # "3x3 grid"
 
+    @classmethod
+    def bilinear(cls, nodes: Sequence[int], pixels: Sequence[int]) -> Nodes:
+        """A layer of so many nodes, down and across, enlarged to so many pixels."""
+        down, across = map(_axis_weights, nodes, pixels)
+        return cls(down, across, f"{nodes[0]}x{nodes[1]} grid")
+
     def fits(self, maps: Tensor) -> bool:
         return (len(self.down), len(self.across)) == tuple(maps.shape[1:])
 
     def tensors(self) -> dict[str, Tensor]:
         """The tensors to be stored."""
         return {"grid.down": self.down, "grid.across": self.across}
+
+
+def _axis_weights(nodes: int, pixels: int) -> Tensor:
+    """(pixels, nodes): a line is enlarged as an image is along one axis."""
+    lines = torch.eye(nodes, dtype=torch.float64).unsqueeze(0)
+    return interpolate(lines, pixels, mode="linear", align_corners=False)[0].T
 
 
 MapGrid: TypeAlias = Cells | Nodes

@@ -47,6 +47,7 @@ class Query:
     fitted: Mapping[str, Tensor] = field(default_factory=dict)  # what the method's fit() returned
     machine: Machine = Machine()
     remarks: Remarks = field(default_factory=Remarks)  # shared by every part and copy of this query
+    data_rows: tuple[int, ...] = ()  # the rows of a user's data that these samples are; empty: no user's data
 
     @cached_property
     def module(self) -> nn.Module:
@@ -96,13 +97,14 @@ class Query:
 
     def take(self, rows: slice | Tensor) -> Query:
         """The same question about some of the samples, by their positions."""
-        sample_indices = self.indices[rows] if isinstance(rows, slice) else [self.indices[row] for row in rows.tolist()]
+        positions = range(len(self.indices))[rows] if isinstance(rows, slice) else rows.tolist()
         return replace(
             self,
             x=self.x[rows],
             target=self.target[rows],
             baseline=self.baseline[rows],
-            indices=tuple(sample_indices),
+            indices=tuple(self.indices[position] for position in positions),
+            data_rows=tuple(self.data_rows[position] for position in positions) if self.data_rows else (),
         )
 
     def score_each(self, count: int, points: Callable[[slice], Tensor]) -> Tensor:

@@ -49,6 +49,7 @@ class Samples:
     indices: tuple[int, ...]
     target: Tensor | None = None  # (B,) the class to explain in place of the label
     words: tuple[tuple[str, ...], ...] = ()  # the text of each sample's features, where samples differ in it
+    data_rows: tuple[int, ...] = ()  # the rows of a user's data that these are; empty: no user's data
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -146,6 +147,7 @@ class Setting:
     sibling: nn.Module | None = None  # another model for the same samples: the one this was made from, for example
     picture: Callable[[Tensor], Tensor] | None = None  # samples as RGB pictures in 0..1; None: stretched to 0..1
     hints: Mapping[str, str] = field(default_factory=dict)  # for example the layer that a method usually reads
+    given: Callable[[Tensor], Any] | None = None  # entries -> rows in the form that the user gave them; None: entries
 
     def to(self, device: str, dtype: torch.dtype) -> Setting:
         reference = None if self.reference is None else self.reference.to(device, dtype)

@@ -5,7 +5,8 @@
     smoothed(of=integrated_gradients(steps=64), samples=20)
     my_pkg.methods:MyMethod(k=3)
 
-Parsed with ``ast``; values are literals or specs. No code is evaluated.
+Parsed with ``ast``; values are literals or specs. No code is evaluated. Where users list components, a label may come
+first: ``mine=precomputed(path='maps.npy')``.
 """
 
 from __future__ import annotations
@@ -24,12 +25,15 @@ Value: TypeAlias = Union[None, bool, int, float, str, tuple["Value", ...], "Spec
 
 File: TypeAlias = str  # annotates a parameter that is a path: a key holds the digest of the file's content
 Folder: TypeAlias = str  # annotates a parameter that is a folder: a key holds the digest of the files in it
+Data: TypeAlias = str  # annotates a parameter that is a path of either
 Code: TypeAlias = str  # annotates a parameter that is module:attr: a key holds the digest of its source
 
+TRUST = "ASSAY_TRUST"  # environment variable: the saved model that the user trusts, which no study can name
 LONGEST = 10_000  # characters of a spec
 DEEPEST = 20  # brackets within brackets: deeper ones could not be sent to other processes
 
 _TARGET = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_]\w*)")
+_LABELLED = re.compile(r"\s*([^=:,()\[\]{}'\"]*[^=:,()\[\]{}'\"\s])\s*=(.*)", re.DOTALL)
 _STRING = re.compile(r"""('''.*?'''|\"{3}.*?\"{3}|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 
 
@@ -93,6 +97,12 @@ class Spec:
         if not self.params:
             return self.name
         return f"{self.name}({', '.join(f'{name}={_text(value)}' for name, value in self.params)})"
+
+
+def labelled(text: str) -> tuple[str, str]:
+    """``label=spec``: the label, empty without one, and the spec."""
+    match = _LABELLED.fullmatch(text)
+    return (match[1], match[2]) if match else ("", text)
 
 
 def _text(value: Value) -> str:

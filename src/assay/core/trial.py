@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
@@ -63,7 +63,8 @@ class Scene:
 class Explain(Protocol):
     """The method of a trial with its question, for further calls."""
 
-    def __call__(self, x: Tensor, target: Tensor, setting: Setting) -> Tensor: ...
+    def __call__(self, x: Tensor, target: Tensor, setting: Setting, samples: Sequence[int] | None = None) -> Tensor:
+        """The attribution of ``x``; ``samples``: which sample each of its rows was made from, by position."""
 
     def with_choice(self, parameter: str, value: Value) -> Explain:
         """The same with another value of one of the method's parameters, or of a field of its question."""
@@ -90,18 +91,25 @@ class Trial:
     def effect(self) -> Tensor:
         return self.scene.effect
 
-    def again(self, x: Tensor | None = None, target: Tensor | None = None, setting: Setting | None = None) -> Tensor:
+    def again(
+        self,
+        x: Tensor | None = None,
+        target: Tensor | None = None,
+        setting: Setting | None = None,
+        samples: Sequence[int] | None = None,
+    ) -> Tensor:
         """The method's raw attribution of other inputs, other classes or another model.
 
-        ``x`` (K * B, *entries) may hold every sample K times; then ``target`` has shape (K * B,), too. Random numbers
-        are those of the first attribution, so that they cannot cause a difference. A method with a fit is fitted again
-        to another model.
+        ``x`` (K * B, *entries) may hold every sample K times; then ``target`` has shape (K * B,), too. With
+        ``samples``, the position of the sample that each row was made from, ``x`` may have any number of rows. Random
+        numbers are those of the first attribution, so that they cannot cause a difference. A method with a fit is
+        fitted again to another model.
         """
         if self.explain is None:
             raise NotApplicable(GIVEN)
         x = self.scene.samples.x if x is None else x
         target = self.scene.target.repeat(len(x) // len(self)) if target is None else target
-        return self.explain(x, target, self.scene.setting if setting is None else setting)
+        return self.explain(x, target, self.scene.setting if setting is None else setting, samples)
 
     def again_with(self, parameter: str, value: Value) -> Tensor:
         """The method's raw attribution of the same samples with one other choice: a parameter of the method

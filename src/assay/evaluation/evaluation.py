@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -22,8 +22,8 @@ from assay.core.machine import Resources
 from assay.core.spec import Spec
 from assay.engine.artifacts.artifact import default_block_size
 from assay.engine.execute.run import Finished, run_in_memory
-from assay.evaluation.asked import asked_methods, asked_metrics, asked_rows, checked_budget
-from assay.evaluation.canvases import Canvas, canvases
+from assay.evaluation.asked import Components, asked_methods, asked_metrics, asked_rows, checked_budget, covered
+from assay.evaluation.canvases import Canvas, canvases, needs_reference
 from assay.evaluation.plan import Plan, fitted
 from assay.evaluation.study import LABEL, make_study, notes
 from assay.own_model import OwnModel
@@ -151,6 +151,7 @@ class Evaluation:
         if not self.result.answers_cover_boards:
             (board,) = self.result.boards
             yield from plain_lines(board_table(self.result, board))
+            yield from board.about
             yield from interval_notes((cell.metric, cell) for cell in self.cells)
         yield from (f"{method}: {remarks}" for method, remarks in self.remarks.items() if str(remarks))
         yield from (f"{group.status}: {group}" for group in grouped_by_reason(self.cells))
@@ -165,8 +166,8 @@ class Evaluation:
 
 def evaluate(
     own: OwnModel,
-    methods: Sequence[Any] | None,
-    metrics: Sequence[Any] | None,
+    methods: Components | None,
+    metrics: Components | None,
     canvas: Canvas | Sequence[Canvas] | None,
     limit: int | None,
     budget: float | None,
@@ -174,7 +175,8 @@ def evaluate(
 ) -> Evaluation:
     """Judge every method by every metric, on as many rows as ``limit`` and ``budget`` seconds allow."""
     setting, rows, budget = own.setting, len(own.samples), checked_budget(budget)
-    if setting.reference is None and metrics is None and canvas is None:
+    unnamed = metrics is None and canvas is None
+    if setting.reference is None and unnamed and needs_reference(setting.kind):
         raise SpecError(
             "one row without reference: what would replace a removed feature? Give reference, training rows, or "
             "canvas, a number for example."
@@ -182,10 +184,14 @@ def evaluate(
     chosen = canvases(setting.kind, canvas, setting.question.baseline or "zero")
     method_items, left_out = asked_methods(methods, own)
     metric_items = asked_metrics(metrics, chosen, canvas is not None)
-    wanted = Plan(tuple(method_items), tuple(metric_items), asked_rows(limit, rows), dropped=tuple(left_out))
+    given = [(item.label, item.instance) for item in method_items]
+    count, uncovered = covered(given, asked_rows(limit, rows))
+    wanted = Plan(
+        tuple(method_items), tuple(metric_items), count, dropped=(*left_out, *uncovered), first=bool(uncovered)
+    )
     plan = fitted(wanted, own.place, setting.kind, budget, 1, own.machine)
     environment = Entry(Spec("own"), LABEL, samples=plan.rows, block=default_block_size(setting.kind), rows=plan.rows)
-    study, objects = make_study(environment, plan, notes(setting, rows, given_reference, plan))
+    study, objects = make_study(environment, plan, notes(setting, rows, given_reference, plan, own.notes))
     with progress(Resources(0, own.machine), quiet=False) as watch:
         finished = run_in_memory(study, {**objects, ("environments", LABEL): own.environment}, own.machine, watch)
     return Evaluation(finished, plan)

@@ -73,6 +73,7 @@ class Plan:
     drawn: bool = False  # rows are drawn at random; False: all rows, or the first ones, as they stand
     estimate: float | None = None  # seconds; None: not measured
     dropped: tuple[str, ...] = ()  # what was left out, in sentences
+    first: bool = False  # only the first rows may be taken: attributions were given for these
 
 
 @dataclass(frozen=True)
@@ -157,12 +158,13 @@ def _announced() -> Iterator[None]:
 
 
 def _with_rows(wanted: Plan, plan: Plan, times: Times, block: int, share: float, workers: int) -> Plan:
-    plan = replace(plan, drawn=plan.rows < wanted.rows, estimate=times.total(plan, block, share) / max(1, workers))
+    fewer = plan.rows < wanted.rows
+    estimate = times.total(plan, block, share) / max(1, workers)
+    plan = replace(plan, drawn=fewer and not plan.first, estimate=estimate)
     said = list(plan.dropped)
-    if plan.drawn:
-        said.append(
-            f"{wanted.rows - plan.rows} of {wanted.rows} rows, for lack of time; the others were drawn at random"
-        )
+    if fewer:
+        how = "drawn at random" if plan.drawn else "the first ones"
+        said.append(f"{wanted.rows - plan.rows} of {wanted.rows} rows, for lack of time; the others were {how}")
     if share < 1:
         said.append("some steps and sets of the metrics that decide")
     return replace(plan, dropped=tuple(said))

@@ -10,19 +10,22 @@ import inspect
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from torch import Tensor, nn
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence
-from assay.core.rng import global_streams_seeded
 from assay.core.trial import Trial
+from assay.foreign.answers import explained_model, seeded_streams
+from assay.foreign.calls import is_needed, named_parameters
 from assay.foreign.declared import declared_facts
 from assay.foreign.imports import is_target, load
+from assay.foreign.refusals import refusal
 
 Numbers = npt.NDArray[np.float64]
 
@@ -39,6 +42,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "channel_first": ("channel_first",),
     "explain": ("explain_func",),
 }
+SETS = "scores sets of samples, not each one: it can be checked, not averaged"
 NEEDED = ("model", "x", "y", "a")
 
 
@@ -66,6 +70,12 @@ class ForeignMetric:
     params: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def stream_name(self) -> str:
+        """Random numbers do not depend on parameters: those of an instance cannot be read."""
+        definition = self.wrapped if hasattr(self.wrapped, "__qualname__") else type(self.wrapped)
+        return f"{definition.__module__}:{definition.__qualname__}"
+
+    @property
     def batches(self) -> bool:
         """True where the call takes a batch size."""
         return "batch_size" in self.names
@@ -83,18 +93,33 @@ class ForeignMetric:
 
     def __call__(self, trial: Trial) -> Evidence:
         """One value per sample, as metrics of the catalogue return it; random numbers depend on the block (ADR 3)."""
-        query, attribution = trial.scene.ask(), trial.attribution
-        if attribution.dim() == query.x.dim() - 1 and attribution.dim() > 1:
-            attribution = attribution.unsqueeze(1)  # per pixel
-        with global_streams_seeded(*trial.scene.stream.within("global", query.indices[0]).key):
-            numbers, per_sample = as_numbers(self.ask(MetricInputs(query.module, query.x, query.target, attribution)))
+        query = trial.scene.ask()
+        model, attribution = explained_model(query), _per_pixel(trial.attribution, query.x)
+        again = self._again(trial, model) if "explain" in self.names else None
+        inputs = MetricInputs(model, query.x, query.target, attribution, explain=again)
+        with seeded_streams(query):
+            numbers, per_sample = as_numbers(self.ask_instance(_of_each_sample(self.make()), inputs))
         if not per_sample or len(numbers) != len(trial):
-            raise NotApplicable("scores sets of samples, not each one: it can be checked, not averaged")
+            raise NotApplicable(SETS)
         value = numbers.reshape(len(numbers), -1).mean(axis=1)
         if np.isinf(value).any():
             raise ValueError("the metric returned infinite values; undefined is NaN")
         defined = ~np.isnan(value)
         return Evidence({"value": np.where(defined, value, 0.0), "defined": defined})
+
+    def _again(self, trial: Trial, known: nn.Module) -> Callable[..., Any]:
+        """The method of the trial for the metric's own questions: other inputs, other classes, a changed model."""
+        scene = trial.scene
+
+        def explain(model: nn.Module, inputs: Any, targets: Any, **_options: Any) -> Any:
+            x = torch.as_tensor(inputs).to(scene.samples.x).reshape(-1, *scene.samples.x.shape[1:])
+            target = torch.as_tensor(targets).to(scene.target).reshape(-1)
+            inside = model if known is scene.setting.model else model.get_submodule("model")
+            changed = None if model is known else replace(scene.setting, model=inside, forward=None)
+            samples = None if len(x) % len(trial) == 0 else _nearest(x, scene.samples.x)
+            return self._copy(_per_pixel(trial.again(x, target, changed, samples), x))
+
+        return explain
 
     def _copy(self, tensor: Tensor | None) -> Any:
         copy = None if tensor is None else tensor.detach().clone()
@@ -109,11 +134,45 @@ def foreign_metric(name: str, target: Any, params: Mapping[str, Any]) -> Foreign
     return ForeignMetric(_maker(name, target, params), names, arrays, declared_facts(target), target, params)
 
 
+def metric_of(name: str, thing: Any) -> Any:
+    """An object as a metric: a foreign one, or one that is called with a trial; SpecError for anything else."""
+    if metric := foreign_metric(name, thing, {}):
+        return metric
+    needed = [one for one in named_parameters(thing).values() if is_needed(one)] if callable(thing) else []
+    if callable(thing) and len(needed) < 2 and not isinstance(thing, nn.Module):
+        return thing
+    takes = f"takes {', '.join(one.name for one in needed)}" if needed else f"is {type(thing).__name__}"
+    raise refusal(
+        f"'{name}' {takes}: a metric takes a trial, or a model, samples, classes and attributions, and is known by the "
+        "names of these parameters.",
+        "def mine(model, x, y, a):",
+        "    return (x * a).flatten(1).sum(dim=1)",
+        "assay.evaluate(model, x, metrics=[mine])",
+    )
+
+
 def roles(target: Any) -> dict[str, str]:
     """The parameter of the call for each role; empty for anything but a metric."""
     parameters = _parameters(target)
     by_role = {role: name for role, names in NAMES.items() for name in reversed(names) if name in parameters}
     return by_role if all(role in by_role for role in NEEDED) else {}
+
+
+def _of_each_sample(instance: Any) -> Any:
+    """An instance that would only return the mean over its samples is told to return all (the words are Quantus')."""
+    if getattr(instance, "return_aggregate", False) is True and getattr(instance, "aggregate_func", None) is np.mean:
+        instance.return_aggregate = False
+    return instance
+
+
+def _per_pixel(attribution: Tensor, x: Tensor) -> Tensor:
+    """With an axis of one channel where there is one number per pixel."""
+    return attribution.unsqueeze(1) if 1 < attribution.dim() < x.dim() else attribution
+
+
+def _nearest(x: Tensor, samples: Tensor) -> list[int]:
+    """The sample that each row was made from: metrics change a few rows of a block, and do not say which."""
+    return torch.cdist(x.flatten(1).double(), samples.flatten(1).double()).argmin(dim=1).tolist()  # type: ignore[no-any-return]
 
 
 def as_numbers(result: Any) -> tuple[Numbers, bool]:

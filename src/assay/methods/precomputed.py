@@ -7,30 +7,40 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy.typing as npt
-import torch
 from torch import Tensor
 
-from assay.core.errors import NotApplicable, SpecError, suggest
+from assay.core.errors import SpecError, suggest
 from assay.core.query import Query
+from assay.core.setting import Setting
 from assay.core.spec import File
 from assay.foreign.arrays import read_arrays
+from assay.foreign.class_axis import of_target
+from assay.foreign.given import check_rows, own_rows
 
 
 @dataclass(frozen=True)
 class Precomputed:
-    """Rows of an array in a file: row i is the attribution of sample i, in the input's or the features' shape."""
+    """Rows of an array in a file, in the input's or the features' shape; a last axis of classes is read at the target.
+
+    Row i is the attribution of sample i, and for a user's data of row i in the data, whatever order a seed takes.
+    """
 
     given: ClassVar[bool] = True  # holds attributions of these samples only; it cannot explain others
 
     path: File  # the .npz file, or an .npy file of one array
     array: str = "attribution"  # the array's name in the .npz file
 
+    @property
+    def covered(self) -> int:
+        """How many rows there are."""
+        return len(self._load())
+
     def __call__(self, query: Query) -> Tensor:
-        rows = self._load()
-        last = max(query.indices)
-        if last >= len(rows):
-            raise NotApplicable(f"needs a row for sample {last}, and '{self.array}' in {self.path} has {len(rows)}")
-        return torch.from_numpy(rows[list(query.indices)]).to(query.x)
+        return of_target(own_rows(self._load(), query, f"'{self.array}' in {self.path}"), query)
+
+    def check_fits(self, setting: Setting, x: Tensor) -> None:
+        """SpecError where these cannot be attributions of these rows."""
+        check_rows(self._load(), setting, x)
 
     def _load(self) -> npt.NDArray[Any]:
         if not Path(self.path).is_file():

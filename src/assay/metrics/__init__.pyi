@@ -13,6 +13,7 @@ from assay.metrics.f_fidelity import FFidelity as FFidelity
 from assay.metrics.ids import Ids as Ids
 from assay.metrics.ignores_part import IgnoresPart as IgnoresPart
 from assay.metrics.infidelity import Infidelity as Infidelity
+from assay.metrics.mask_leakage import MaskLeakage as MaskLeakage
 from assay.metrics.max_sensitivity import MaxSensitivity as MaxSensitivity
 from assay.metrics.modulo import ModuloDeletion as ModuloDeletion
 from assay.metrics.modulo import ModuloSensitivityN as ModuloSensitivityN

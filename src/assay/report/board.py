@@ -55,6 +55,7 @@ class Board:
     metrics: tuple[str, ...]
     lines: tuple[Line, ...]
     comparisons: Mapping[str, Comparison] = field(default_factory=dict)  # by metric, where there are two units or more
+    about: tuple[str, ...] = ()  # sentences about a user's data, where no answer says them
 
     @property
     def has_promises(self) -> bool:
@@ -71,9 +72,10 @@ class Board:
         return letters(self.comparisons[metric]) if metric in self.comparisons else {}
 
     def notes(self) -> tuple[str, ...]:
-        """What the intervals are over, which methods can be separated, where a metric read another number, and what
-        maps can reach at most."""
+        """What the board is about, what the intervals are over, which methods can be separated, where a metric read
+        another number, and what maps can reach at most."""
         return (
+            *self.about,
             *interval_notes((name, cell) for line in self.lines for name, cell in line.cells.items()),
             *(comparison_notes(self.comparisons) if self.comparisons else ()),
             *readout_notes(self),
@@ -152,6 +154,8 @@ def result(store: RunStore, run: Record | None = None) -> Result:
         for board in boards
         if board.environment in own and (answer := board_answer(run, store, board, records, study.notes))
     }
+    unanswered = own - answers.keys()
+    boards = [replace(board, about=study.notes) if board.environment in unanswered else board for board in boards]
     common = levels_in_common(run, store, boards, records)
     whole = Result(run, tuple(boards), verdicts(study, boards), records, agreements, slopes, common, damages, answers)
     return replace(whole, findings=findings(whole, store))

@@ -15,9 +15,7 @@ WHOLE = ("answer", "damage")  # rules of which every sentence is told
 class Finding:
     """One sentence, the rule that wrote it, and the scores it rests on."""
 
-    rule: (
-        str  # answer, refuted, not refuted, not testable, undecided, reversed, kept, best, controls, zero, gap, missing
-    )
+    rule: str  # answer, refuted, not refuted, not testable, undecided, kept, best, left out, missing and others
     text: str
     scores: tuple[Score, ...] = ()
 

@@ -24,6 +24,7 @@ from assay.stats.ranks import ROUNDING
 if TYPE_CHECKING:
     from assay.report.board import Result
 
+LEFT_OUT = "Left out:"  # begins sentences of an evaluation's plan
 ZERO = "0 everywhere"  # the note of maps that say nothing
 REASONS = 3  # reasons for missing scores that are told
 
@@ -45,7 +46,7 @@ def findings(result: Result, store: RunStore) -> tuple[Finding, ...]:
     found += (*_agreements(result), *_slopes(result))
     for rule in (Scene.controls, Scene.inseparable):
         found += (finding for scene in scenes for finding in rule(scene))
-    return (*found, *_zeros(result), *_gaps(result), *_missing(result))
+    return (*found, *_left_out(result), *_zeros(result), *_gaps(result), *_missing(result))
 
 
 # Faithfulness tests
@@ -192,6 +193,12 @@ def _slopes(result: Result) -> Iterator[Finding]:
         ]
         if parts:
             yield Finding("slope", f"From {table.asked.left} to {table.asked.right}, {listed(parts)}.")
+
+
+def _left_out(result: Result) -> Iterator[Finding]:
+    """What of a user's rows, methods and metrics was not evaluated."""
+    if sentences := [note for note in result.study.notes if note.startswith(LEFT_OUT)]:
+        yield Finding("left out", " ".join(sentences))
 
 
 def _zeros(result: Result) -> Iterator[Finding]:

@@ -18,8 +18,9 @@
     [full]
     samples = 1000
 
-An item is a spec, or a table with ``use`` and further keys. ``sweep`` varies a parameter (``sweep.py``). The keys
-of ``full`` replace those of the file at full scale. All mistakes in the file are reported at once.
+An item is a spec, maybe with a label (``IG=integrated_gradients``), or a table with ``use`` and further keys.
+``sweep`` varies a parameter (``sweep.py``). The keys of ``full`` replace those of the file at full scale. All mistakes
+in the file are reported at once.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from assay.catalogue.registry import resolve
 from assay.core.errors import SpecError, StudyError
 from assay.core.question import Question
 from assay.core.records import printable
-from assay.core.spec import Spec
+from assay.core.spec import Spec, labelled
 from assay.studies.agreement import read_agreement
 from assay.studies.faithfulness import read_test
 from assay.studies.form import EnvironmentItem, FileTable, Item, MethodItem, MetricItem, StudyTable, checked, located
@@ -115,7 +116,7 @@ def _entries(kind: str, study: StudyTable, common_question: Question, problems: 
     sizes = {"samples": study.samples, "block": study.block}
     for number, item in enumerate(getattr(study, kind), 1):
         with located(f"{kind} item {number}", problems) as found:
-            table = {"use": item} if isinstance(item, str) else item
+            table = _table(item) if isinstance(item, str) else item
             if not isinstance(table, Mapping) or not isinstance(table.get("use"), str):
                 raise SpecError('write a spec in quotes, or a table with use = "..."')
             form = checked(_ITEMS[kind], table, found)
@@ -130,6 +131,11 @@ def _entries(kind: str, study: StudyTable, common_question: Question, problems: 
                 found.append(f"label '{label}' is used twice; give one a label")
             labels.add(label)
             yield entry
+
+
+def _table(text: str) -> dict[str, str]:
+    label, use = labelled(text)
+    return {"use": use, "label": label} if label else {"use": use}
 
 
 def _environment_problems(form: StudyTable, lists: Mapping[str, tuple[Entry, ...]]) -> Iterator[str]:

@@ -10,7 +10,8 @@ import torch
 
 from assay.core.errors import BadAttribution, NotApplicable, SpecError
 from assay.engine.artifacts.answer import attribute
-from assay.foreign.adapt import CallableMethod, CaptumMethod, QueryMethod, adapt
+from assay.foreign.adapt import CallableMethod, QueryMethod, adapt
+from assay.foreign.explainers import CaptumMethod
 from scenes import ask, data, mlp
 
 
@@ -119,19 +120,30 @@ def test_a_class_is_made_and_a_class_with_attribute_is_captum_s():
         def __init__(self, k=1):
             self.k = k
 
+        def __call__(self, query): ...
+
     class Theirs:
-        def attribute(self): ...
+        def attribute(self, inputs, target): ...
 
     assert adapt("methods", "m:Ours", Ours, {"k": 2}).k == 2
     assert isinstance(adapt("methods", "m:Theirs", Theirs, {}), CaptumMethod)
-    assert isinstance(adapt("metrics", "m:Theirs", Theirs, {}), Theirs)
+    assert isinstance(adapt("environments", "m:Theirs", Theirs, {}), Theirs)
+    with pytest.raises(SpecError, match="'m:Theirs' is Theirs: a metric takes a trial"):
+        adapt("metrics", "m:Theirs", Theirs, {})
     with pytest.raises(SpecError, match=r"cannot make 'm:Ours': .*unexpected keyword argument 'z'"):
         adapt("methods", "m:Ours", Ours, {"z": 2})
 
 
-@pytest.mark.parametrize(("kind", "thing"), [("methods", 3), ("metrics", len), ("environments", lambda query: query)])
-def test_what_can_be_no_component_is_told(kind, thing):
-    with pytest.raises(SpecError, match="expected a class or, for a method, a callable"):
+@pytest.mark.parametrize(
+    ("kind", "thing", "words"),
+    [
+        ("methods", 3, "is int: expected a name, a class or, for a method, a callable"),
+        ("metrics", len, "is builtin_function_or_method: expected a class"),
+        ("environments", lambda query: query, "is function: expected a class"),
+    ],
+)
+def test_what_can_be_no_component_is_told(kind, thing, words):
+    with pytest.raises(SpecError, match=words):
         adapt(kind, "m:x", thing, {})
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+from copy import deepcopy
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -19,8 +21,13 @@ from assay.core.rng import Stream
 from assay.core.setting import Samples, Setting
 from assay.core.spec import Spec
 from assay.core.trial import Scene, Trial
-from assay.foreign.metrics import MetricInputs, as_numbers, foreign_metric, roles
+from assay.engine.artifacts.answer import attribute, make_trial
+from assay.foreign.given import given_array
+from assay.foreign.metrics import MetricInputs, as_numbers, foreign_metric, metric_of, roles
+from assay.methods.gradient import Gradient
+from assay.methods.occlusion import Occlusion
 from assay.studies.file import read
+from scenes import ask, cnn, data, mlp
 from streams import seeded
 
 
@@ -256,3 +263,105 @@ def test_the_card_of_somebody_s_metric_has_the_direction_that_it_declares(module
         return
     with pytest.raises(AssayError, match="is better when lower" if higher is False else "does not say that higher"):
         read(table, "some", "some")
+
+
+class AsksAgain:
+    """In the shape of metrics that call ``explain_func``: how much the maps change."""
+
+    def __init__(self, step=1, change=lambda model: model, return_aggregate=False):
+        self.step, self.change, self.return_aggregate, self.aggregate_func = step, change, return_aggregate, np.mean
+
+    def __call__(self, model, x_batch, y_batch, a_batch, explain_func=None):
+        model = self.change(model)
+        parts = [
+            explain_func(
+                model=model,
+                inputs=x_batch[start : start + self.step] + 0.25,
+                targets=y_batch[start : start + self.step],
+            )
+            for start in range(0, len(x_batch), self.step)
+        ]
+        maps = np.concatenate(parts)
+        assert maps.shape == a_batch.shape
+        scores = np.abs(maps - a_batch).reshape(len(maps), -1).max(axis=1)
+        return [float(scores.mean())] if self.return_aggregate else list(scores)
+
+
+def judged(metric, method, x, readout="logit"):
+    """A trial as the engine makes it."""
+    query = ask(cnn() if x.dim() == 4 else mlp(), x, readout)
+    scene = Scene(
+        query.setting, Samples(x, query.target, None, query.indices), query.question, query.target, query.stream
+    )
+    return foreign_metric("it", metric, {})(make_trial(metric, method, query, scene, attribute(method, query)))
+
+
+@dataclass(frozen=True)
+class NoisyGradient:
+    """Noise of its own for each sample."""
+
+    def __call__(self, query):
+        return query.gradient(query.x) + query.draws("noise").normal(*query.x.shape[1:])
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 6])
+@pytest.mark.parametrize("method", [Gradient(), NoisyGradient()], ids=["gradient", "noisy"])
+def test_a_metric_that_asks_again_gets_the_method_at_hand(step, method):
+    x = data(6, 6)
+    query = ask(mlp(), x)
+    moved = (query.gradient(x + 0.25) - query.gradient(x)).abs().amax(dim=1)  # the same noise both times
+    found = judged(AsksAgain(step), method, x)["value"]
+    np.testing.assert_allclose(found, moved.numpy(), rtol=1e-4, atol=1e-6)
+
+
+def test_maps_of_pixels_come_again_in_the_shape_that_they_had():
+    found = judged(AsksAgain(2), Occlusion(window=4, stride=4), data(4, 2, 8, 8))["value"]
+    assert (found > 0).all()
+
+
+@pytest.mark.parametrize("readout", ["logit", "probability"])
+def test_a_model_that_the_metric_changed_is_explained(readout):
+    def doubled(model):
+        copy = deepcopy(model)
+        with torch.no_grad():
+            for parameter in copy.parameters():
+                parameter.mul_(2)
+        return copy
+
+    x = data(4, 6)
+    changed = ask(doubled(mlp()), x, readout)
+    expected = (changed.gradient(x + 0.25) - ask(mlp(), x, readout).gradient(x)).abs().amax(dim=1)
+    found = judged(AsksAgain(4, doubled), Gradient(), x, readout)["value"]
+    np.testing.assert_allclose(found, expected.numpy(), rtol=1e-5)
+
+
+def test_given_numbers_cannot_be_asked_again():
+    given = given_array(np.ones((4, 6)))
+    with pytest.raises(NotApplicable, match="needs to ask the method again, and this attribution was given as numbers"):
+        judged(AsksAgain(), given, data(4, 6))
+    assert judged(plain, given, data(4, 6))["value"].shape == (4,)
+
+
+def test_a_mean_over_samples_is_taken_apart():
+    x = data(4, 6)
+    whole = judged(AsksAgain(return_aggregate=True), Gradient(), x)
+    assert whole["value"].tolist() == judged(AsksAgain(), Gradient(), x)["value"].tolist()
+    other = AsksAgain(return_aggregate=True)
+    other.aggregate_func = np.median
+    with pytest.raises(NotApplicable, match="scores sets of samples"):
+        judged(other, Gradient(), x)
+
+
+def test_an_instance_and_its_class_draw_the_same_numbers():
+    assert foreign_metric("it", Batch, {"factor": 2.0}).stream_name == foreign_metric("it", MADE, {}).stream_name
+
+
+@pytest.mark.parametrize("thing", [3, nn.Linear, nn.ReLU(), lambda prediction, target: 0.0, {"a": 1}])
+def test_what_is_no_metric_is_told(thing):
+    with pytest.raises(SpecError, match="a metric takes a trial, or a model, samples, classes and attributions"):
+        metric_of("it", thing)
+
+
+def test_what_takes_a_trial_is_left_as_it_is():
+    metric = OfTrial()
+    assert metric_of("it", metric) is metric

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, cast
 
+import torch
 from torch import Tensor
 
 from assay.catalogue.build import build, describe, is_ours
@@ -25,6 +26,7 @@ from assay.core.trial import Scene, Trial, baseline_for, check_attribution, per_
 from assay.kit.map_grids import lies_on
 
 _NOTE = 200  # characters that are kept of a note
+BOUND = "needs the method for another model, and this explainer was made for one"
 ZERO = "0 everywhere"  # the note about attributions that say nothing, whatever their scores
 
 
@@ -33,7 +35,8 @@ def make_query(setting: Setting, samples: Samples, question: Question, stream: S
     full_question = question.over(setting.question)
     target = targets_for(setting, full_question, samples, machine)
     baseline = baseline_for(setting, full_question.baseline, samples.x)
-    return Query(setting, full_question, samples.x, target, baseline, samples.indices, stream, {}, machine)
+    query = Query(setting, full_question, samples.x, target, baseline, samples.indices, stream, {}, machine)
+    return replace(query, data_rows=samples.data_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,16 +145,20 @@ class Explainer:
     query: Query
     refit: bool = False  # the query's fit is that of another choice
 
-    def __call__(self, x: Tensor, target: Tensor, setting: Setting) -> Tensor:
+    def __call__(self, x: Tensor, target: Tensor, setting: Setting, samples: Sequence[int] | None = None) -> Tensor:
         original, copies = self.query, len(x) // len(self.query.x)
+        if setting is not original.setting and getattr(self.method, "bound", False):
+            raise NotApplicable(BOUND)
         own_setting = setting if is_ours(self.method) else setting.copied()
         fitted = original.fitted
         if hasattr(self.method, "fit") and (self.refit or setting is not original.setting):
             stream = original.stream.for_fit()
             fitted = fit(cast(Fitted, self.method), own_setting, original.question, stream, original.machine)
         baseline = baseline_for(setting, original.question.baseline, x)
-        query = replace(original, setting=own_setting, x=x, target=target, baseline=baseline, fitted=fitted)
-        return answer(self.method, replace(query, indices=original.indices * copies)).attribution
+        positions = list(range(len(original.x))) * copies if samples is None else samples
+        query = original.take(torch.tensor(positions, dtype=torch.long))
+        query = replace(query, setting=own_setting, x=x, target=target, baseline=baseline, fitted=fitted)
+        return answer(self.method, query).attribution
 
     def with_choice(self, parameter: str, value: Value) -> Explainer:
         if parameter.startswith(QUESTION):

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from assay.catalogue.build import describe, is_ours
 from assay.catalogue.registry import stream_name
+from assay.core.facts import data_rows
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.records import Record
@@ -81,8 +82,9 @@ class Desk:
             environment = self.component(place.environment)
             with global_streams_restored():
                 samples: Samples = environment.sample(indices, place.data_seed)
+                rows = data_rows(environment, indices, place.data_seed)
             place.environment.check_files()
-            return samples.to(self.machine.device, getattr(torch, self.machine.dtype))
+            return replace(samples, data_rows=rows).to(self.machine.device, getattr(torch, self.machine.dtype))
 
         return self._cached("samples", (place.data_key, indices), make)
 
