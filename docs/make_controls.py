@@ -57,6 +57,7 @@ NOT_ABOUT_FAITHFULNESS = {
     "part_share": "says where a map is, not whether it is right",
     "output_difference": "compares two models without looking at maps",
     "top_images": "compares two models; no method is better for it",
+    "mask_leakage": "judges the rule by which features are deleted, not maps",
 }
 
 RETRAINS = {"skipped": "not measured: retrains a network for every map and share"}

@@ -16,9 +16,10 @@ from pathlib import Path
 
 from PIL import Image
 
+from assay.report.colours import diverging
 from assay.report.components import by_label
 from assay.report.loaded_run import LoadedRun, load_run
-from assay.report.pictures import diverging, enlarged, picture, span
+from assay.report.pictures import enlarged, picture, span
 from assay.report.samples import GallerySamples, gallery_samples
 from assay.engine.store.store import Store
 

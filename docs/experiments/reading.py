@@ -25,6 +25,7 @@ CONTROLS = ("Random", "Constant")
 DIFFERENCE = re.compile(r"^[+-][\d.]+ \[([+-][\d.]+), ([+-][\d.]+)\]")  # as Difference writes it
 OWN_NUMBER = {  # what a method explains that is asked nothing else
     "beside": "logit",
+    "calibrated": "logit",
     "cifar": "logit",
     "color_count": "probability",
     "in_domain": "logit",

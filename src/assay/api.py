@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, Union, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, Union, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from assay.attributed import Attributed
 from assay.catalogue.build import component_and_name, describe, method_and_name
 from assay.catalogue.registry import card, resolve
-from assay.core.errors import SpecError
+from assay.core.errors import SpecError, suggest
 from assay.core.evidence import read_score
 from assay.core.floors import Check, Rule
 from assay.core.machine import Resources
@@ -41,6 +41,8 @@ from assay.stats.faithfulness import Measured, Verdict, checks_for
 from assay.studies.faithfulness import floors
 from assay.studies.shipped import find
 from assay.studies.study import AGREEMENT, BLOCK, Study
+from assay.users.reading import HowRead, Reading
+from assay.users.subject import Asking
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,8 +77,11 @@ def attribute(
     reference: Rows | None = ...,
     readout: str | None = ...,
     outputs: str | None = ...,
+    output: str | int | None = ...,
+    forward: Callable[[Any, Any], Any] | None = ...,
     baseline: str | float = ...,
     memory: int = ...,
+    **reading: Unpack[HowRead],
 ) -> Attributed: ...
 
 
@@ -111,8 +116,21 @@ def _attribute_samples(
 
 
 @torch.inference_mode(False)  # methods need gradients, also where the caller is in inference mode
-def _attribute_rows(model: Any, x: Any, method: Any, *, target: Any = None, **options: Any) -> Attributed:
-    own = own_model(model, x, target, **options)
+def _attribute_rows(
+    model: Any,
+    x: Any,
+    method: Any,
+    *,
+    target: Any = None,
+    outputs: str | None = None,
+    output: str | int | None = None,
+    forward: Callable[[Any, Any], Any] | None = None,
+    **options: Any,
+) -> Attributed:
+    known = ("label", "reference", "readout", "baseline", "memory")
+    reading = _reading({name: value for name, value in options.items() if name not in known})
+    given = {name: value for name, value in options.items() if name in known}
+    own = own_model(model, x, target, asking=Asking(outputs, output, forward), reading=reading, **given)
     return _attributed(MemoryEngine(own.machine, raises=True), own.place, method, Question(), own.blocks)
 
 
@@ -181,6 +199,15 @@ def run(
     return Run(root, result(finished.store, finished.run))
 
 
+def _reading(given: Mapping[str, Any]) -> Reading:
+    """How data are read, from keyword arguments; SpecError names those that there are not."""
+    names = HowRead.__annotations__
+    for name in given:
+        if name not in names:
+            raise SpecError(f"there is no parameter '{name}'.{suggest(name, names)} Data: {', '.join(names)}.")
+    return Reading(**given)
+
+
 @torch.inference_mode(False)
 def evaluate(
     model: nn.Module | Any,
@@ -200,6 +227,9 @@ def evaluate(
     limit: int | None = None,
     budget: float | None = 60.0,
     memory: int = USER_PROCESS.memory,
+    output: str | int | None = None,
+    forward: Callable[[Any, Any], Any] | None = None,
+    **reading: Unpack[HowRead],
 ) -> Evaluation:
     """Which explanations of your model can you trust? No truth is needed. ``print`` the result.
 
@@ -228,8 +258,19 @@ def evaluate(
     memory : bytes for one model call
     """
     reference, canvas = either(reference=reference, background=background), either(canvas=canvas, imputer=imputer)
-    options = {"label": label, "reference": reference, "readout": readout, "outputs": outputs, "baseline": baseline}
-    own = own_model(model, x, target, **options, memory=memory, own_reference=True)  # type: ignore[arg-type]
+    own = own_model(
+        model,
+        x,
+        target,
+        label=label,
+        reference=reference,
+        readout=readout,
+        asking=Asking(outputs, output, forward),
+        baseline=baseline,
+        memory=memory,
+        own_reference=True,
+        reading=_reading(reading),
+    )
     return evaluate_in_memory(own, methods, metrics, canvas, limit, budget, reference is not None)
 
 

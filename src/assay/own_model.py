@@ -1,9 +1,9 @@
-"""A user's model and rows: checked, and an environment like any other."""
+"""A user's model and rows in memory: checked, and an environment like any other."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -13,23 +13,15 @@ from torch import Tensor
 from assay.core.errors import SpecError
 from assay.core.machine import Machine
 from assay.core.question import Question
-from assay.core.setting import Reference, Samples, Setting
+from assay.core.setting import Samples, Setting
 from assay.engine.artifacts.artifact import Block, default_block_size, split_blocks
 from assay.engine.artifacts.component import Component
 from assay.engine.artifacts.model import Place, make_place
 from assay.environments.own import Own
-from assay.foreign.inputs import (
-    as_classes,
-    as_rows,
-    checked_baseline,
-    checked_classes,
-    checked_rows,
-    column_names,
-    default_baseline,
-    dtype_name,
-)
-from assay.foreign.models import count_outputs, default_readout, own_setting, predictions
-from assay.train.estimator import as_model
+from assay.foreign.inputs import checked_baseline, dtype_name
+from assay.foreign.models import default_readout
+from assay.users.reading import Reading
+from assay.users.subject import Asking, default_baseline, read_subject
 
 # In a user's process, the allocator returns large buffers to the system after every call, so that many small calls are
 # up to five times faster than few large ones. (Our own processes keep pages: core/heap.py.)
@@ -55,7 +47,8 @@ class InMemoryEnvironment:
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
         positions, rows = Own.order(len(self.rows), seed)[list(indices)].tolist(), self.rows
         target = None if rows.target is None else rows.target[positions]
-        return Samples(rows.x[positions], rows.label[positions], None, tuple(indices), target)
+        words = tuple(rows.words[position] for position in positions) if rows.words else ()
+        return Samples(rows.x[positions], rows.label[positions], None, tuple(indices), target, words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +58,7 @@ class OwnModel:
     setting: Setting
     samples: Samples
     machine: Machine
+    notes: tuple[str, ...] = ()  # what was chosen and converted, a sentence each
 
     @property
     def environment(self) -> InMemoryEnvironment:
@@ -87,42 +81,36 @@ def own_model(
     label: Any = None,
     reference: Any = None,
     readout: str | None = None,
-    outputs: str | None = None,
+    asking: Asking = Asking(),
     baseline: str | float | None = "zero",
     memory: int = USER_PROCESS.memory,
     own_reference: bool = False,
+    reading: Reading = Reading(),
 ) -> OwnModel:
     """A model and rows, checked; the parameters are those of ``assay.evaluate``. With ``own_reference``, rows without a
     reference are their own."""
-    model, outputs = as_model(model, outputs)
-    rows = checked_rows("x", as_rows("x", x, model))
-    if own_reference and reference is None and len(rows) > 1:
-        reference = rows
-    baseline = default_baseline(rows, reference is not None) if baseline is None else baseline
-    question = _question(outputs, readout, checked_baseline(baseline, rows.dtype), target, reference)
-    setting = own_setting(model, rows, question, outputs, names=column_names(x))
-    count = count_outputs(setting.model, rows, outputs)
-    if outputs == "value" and count > 1 and target is None:
-        raise SpecError(f"the model answers with {count} values: give target, the one to explain, 0 to {count - 1}.")
     if not isinstance(memory, Integral) or memory < 1:
         raise SpecError(f"memory={memory!r}: give a number of bytes, as 2**30.")
-    machine = Machine(str(rows.device), dtype_name(rows.dtype), int(memory), torch.get_num_threads())
+    subject = read_subject(model, x, reference=reference, label=label, asking=asking, reading=reading)
+    rows, taken = subject.rows, subject.taken
+    machine = Machine(str(rows.x.device), dtype_name(rows.x.dtype), int(memory), torch.get_num_threads())
+    has_reference = rows.reference is not None or (own_reference and len(rows) > 1)
+    baseline = default_baseline(rows, has_reference) if baseline is None else baseline
+    question = _question(taken.outputs, readout, checked_baseline(baseline, rows.x.dtype), target, has_reference)
+    if taken.outputs == "value" and taken.count > 1 and target is None:
+        raise SpecError(
+            f"the model answers with {taken.count} values: give target, the one to explain, 0 to {taken.count - 1}."
+        )
+    setting = subject.setting(question, subject.reference(own_reference, machine))
+    targets = None if target is None else subject.targets("target", target)
+    labels = targets if rows.label is None and targets is not None else subject.labels(machine)
+    samples = Samples(rows.x, labels, None, tuple(range(len(rows))), targets, rows.words)
+    return OwnModel(setting, samples, machine, subject.notes)
 
-    def classes(name: str, values: Any) -> Tensor:
-        numbers = as_classes(name, values).to(rows.device)
-        is_single = name == "target" and numbers.dim() == 0
-        return checked_classes(name, numbers.repeat(len(rows)) if is_single else numbers, len(rows), count)
 
-    targets = None if target is None else classes("target", target)
-    labels = classes("label", label) if label is not None else targets
-    labels = predictions(setting.model, rows, outputs, machine) if labels is None else labels
-    if reference is not None:
-        extra = checked_rows("reference", as_rows("reference", reference, model).to(rows), rows)
-        setting = replace(setting, reference=Reference(extra, predictions(setting.model, extra, outputs, machine)))
-    return OwnModel(setting, Samples(rows, labels, None, tuple(range(len(rows))), targets), machine)
-
-
-def _question(outputs: str, readout: str | None, baseline: str | float, target: object, reference: object) -> Question:
-    if baseline == "mean" and reference is None:
+def _question(
+    outputs: str, readout: str | None, baseline: str | float, target: object, has_reference: bool
+) -> Question:
+    if baseline == "mean" and not has_reference:
         raise SpecError("baseline='mean' is the mean of training rows: give them as reference.")
     return Question(default_readout(outputs, readout), 1.0, baseline, "predicted" if target is None else "label")

@@ -25,6 +25,9 @@ EXAMPLES = {
     "bands": "bands(of=integrated_gradients(steps=16))",
     "exact_integrated_gradients": "exact_integrated_gradients(limit=100)",
     "extremal_perturbation": "extremal_perturbation(iterations=8)",
+    "f_fidelity": "f_fidelity(sizes=4, draws=8)",
+    "f_fidelity_minus": "f_fidelity_minus(sizes=4, draws=8)",
+    "f_fidelity_plus": "f_fidelity_plus(sizes=4, draws=8)",
     "iba": "iba(steps=4, copies=4)",
     "infidelity": "infidelity(samples=4)",
     "input_iba": "input_iba(feature_steps=2, steps=2, copies=6, targets=6, group=3, epochs=1, batch=6, hidden=(4, 4))",
@@ -32,6 +35,7 @@ EXAMPLES = {
     "kernel_shap": "kernel_shap(samples=64)",
     "lime_image": "lime_image(segments='oracle', samples=16)",
     "lime_tabular": "lime_tabular(samples=64)",
+    "mask_leakage": "mask_leakage(folds=2)",
     "max_sensitivity": "max_sensitivity(samples=2)",
     "parameter_randomisation": "parameter_randomisation(depths=2)",
     "precomputed": "precomputed(path='{rows}')",
@@ -52,7 +56,7 @@ INNER = ("agop", "random_map")  # one that fits, and one that draws numbers and 
 
 def specs(kind: str) -> list[str]:
     """Every component of a kind, every alias, and every combinator around other components."""
-    found = list(aliases(kind))
+    found = [EXAMPLES.get(name, name) for name in aliases(kind)]
     for name, card in catalogue(kind).items():
         found.append(EXAMPLES.get(name, name))
         takes = [param.name for param in card.params if annotated_kind(param.annotation) == "methods"]

@@ -196,9 +196,8 @@ def test_a_metric_may_be_given_as_a_class():
 
 SENTENCES = [
     (lambda: {"model": nn.Sequential(nn.LazyLinear(3))}, "lazy layers that were never called"),
-    (lambda: {"model": nn.Sequential(net(1), nn.Sigmoid()), "outputs": "probabilities"}, "outputs='value' explains"),
-    (lambda: {"model": nn.Sequential(net(1), nn.Flatten(0)), "outputs": "value"}, r"value per row, \(rows, 1\)"),
-    (lambda: {"model": net(1), "label": [0, 1] * 6}, "one output: outputs='value'"),
+    (lambda: {"model": net(1)}, "outputs='value'"),
+    (lambda: {"model": nn.Sequential(net(4), nn.Unflatten(1, (2, 2)))}, r"answers a batch of 8 with \(8, 2, 2\)"),
     (lambda: {"x": rows().to_sparse()}, r"x is a sparse tensor: give x\.to_dense\(\)"),
     (lambda: {"memory": "1GB"}, "give a number of bytes"),
     (lambda: {"metrics": 3}, "give a list"),

@@ -144,7 +144,7 @@ def test_a_single_row_without_a_reference_is_refused_unless_it_is_said_what_repl
     with pytest.raises(SpecError, match=f"one row without reference: {words}"):
         assay.evaluate(yours.careful(), table(1))
     refused = shell("careful", table(1))
-    assert f"one row without reference_x: {words}" in str(refused.exception)
+    assert f"one row without a reference: {words}" in str(refused.exception)
     assert assay.evaluate(yours.careful(), table(1), canvas=0.5, methods=["gradient"]).cells[0].status == "ok"
     named = assay.evaluate(yours.careful(), table(1), methods=["gradient"], metrics=["deletion(canvas='zero')"])
     assert named.cells[0].status == "ok"

@@ -74,8 +74,8 @@ def test_a_command_evaluates_an_estimator(data, tmp_path):
 @pytest.mark.parametrize(
     "name, options, words",
     [
-        ("unfitted", (), "not fitted yet"),
-        ("X", (), "is ndarray, not a torch.nn.Module, and no estimator"),
+        ("unfitted", (), "is not fitted: call its fit"),
+        ("X", (), "is ndarray, not a torch.nn.Module and no estimator"),
         ("regression", ("--outputs", "probabilities"), "are they logits"),
         ("logistic", ("--readout", "logit"), "answers with probabilities has no readout 'logit'"),
     ],

@@ -83,20 +83,22 @@ def test_which_of_several_values_is_explained_must_be_said(tmp_path):
 @pytest.mark.parametrize(
     "change, arrays, words",
     [
-        ({}, {"x": rows()[0].numpy()}, "x has shape (6,): write images as"),
-        ({}, {"x": np.float32(1)}, "x has shape (): write images as"),
-        ({}, {"x": np.ones((12, 6), np.uint8)}, "x holds uint8: give floating point numbers"),
-        ({}, {"reference_x": np.ones((12, 6), int)}, "reference_x holds int64: give floating point numbers"),
+        ({}, {"x": rows()[0].numpy()}, "x has shape (6,): for one row, give x[None]"),
+        ({}, {"x": np.float32(1)}, "x has shape (): write tables as"),
         ({}, {"x": np.array([[None] * 6])}, "Object arrays cannot be loaded"),
-        ({}, {"y": np.array(["cat"] * 12)}, "y holds text: give whole numbers"),
-        ({}, {"y": np.full(12, np.inf)}, "y holds fractions"),
-        ({}, {"reference_x": rows().numpy(), "reference_y": np.array(["cat"] * 12)}, "reference_y holds text"),
-        ({}, {"reference_x": rows().numpy(), "reference_y": np.full(12, 7)}, "reference_y holds class 7"),
+        ({}, {"y": np.array(["cat"] * 12)}, "label holds text, and the model does not name its classes"),
+        ({}, {"y": np.full(12, np.inf)}, "label holds fractions"),
+        (
+            {},
+            {"reference_x": rows().numpy(), "reference_y": np.array(["cat"] * 12)},
+            "the reference's label holds text",
+        ),
+        ({}, {"reference_x": rows().numpy(), "reference_y": np.full(12, 7)}, "the reference's label holds class 7"),
         ({"--model": "yours:broken"}, {}, "yours:broken() makes no model: RuntimeError: no weights today."),
-        ({"--model": "yours:sized"}, {}, "yours:sized() makes no model: TypeError"),
-        ({"--model": "yours:three"}, {}, "yours:three is int, not a torch.nn.Module"),
-        ({"--model": "yours:3"}, {}, "has no '3'"),
-        ({"--data": __file__}, {}, "cannot read"),
+        ({"--model": "yours:sized"}, {}, "the model cannot read rows of shape (6,)"),
+        ({"--model": "yours:three"}, {}, "the model is int, not a torch.nn.Module"),
+        ({"--model": "yours:3"}, {}, "--model yours:3: write module:attr"),
+        ({"--data": __file__}, {}, "is no data that are read"),
         ({"--baseline": "bogus"}, {}, "baseline='bogus': write zero, mean, uniform or a number"),
         ({"--baseline": "zerro"}, {}, "Did you mean 'zero'?"),
         ({"--baseline": "1e39"}, {}, "baseline=1e+39: write"),
@@ -119,24 +121,23 @@ def test_a_mistake_ends_with_exit_code_2_and_no_traceback(tmp_path, monkeypatch,
         main()
     assert left.value.code == 2
     error = capsys.readouterr().err
-    assert error.startswith("assay: own: cannot read")
+    assert error.startswith("assay: '")
+    assert "is empty: data are needed" in error
     assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     "change, words",
     [
-        ({"x": rows()[0]}, r"x has shape \(6,\): write images as"),
-        ({"x": rows()[0, 0]}, r"x has shape \(\): write images as"),
+        ({"x": rows()[0]}, r"x has shape \(6,\): for one row, give x\[None\]"),
+        ({"x": rows()[0, 0]}, r"x has shape \(\): write tables as"),
         ({"x": 1.0}, r"x has shape \(\)"),
-        ({"x": np.ones((12, 6), np.uint8)}, "x holds uint8: give floating point numbers"),
-        ({"x": pd.DataFrame({"a": ["b", "c"], "d": [1.0, 2.0]})}, "x holds objects: give floating point numbers"),
-        ({"x": [["a", "b"]]}, "x cannot be read as a tensor"),
-        ({"reference": np.ones((12, 6), int)}, "reference holds int64"),
+        ({"x": pd.DataFrame({"a": ["b", "c"], "d": [1.0, 2.0]})}, r"cannot read rows of shape \(3,\)"),
+        ({"x": [["a", "b"]]}, r"cannot read rows of shape \(2,\)"),
         ({"reference": rows()[0]}, r"reference has shape \(6,\)"),
-        ({"model": lambda x: x}, "the model is function, not a torch.nn.Module"),
-        ({"model": torch.nn.Linear}, "the model is type, not a torch.nn.Module"),
-        ({"target": "1"}, "target holds text: give whole numbers"),
+        ({"model": lambda x: x}, "say outputs='logits', outputs='probabilities' or outputs='value'"),
+        ({"model": torch.nn.Linear}, "the model is the class Linear: give one that was made"),
+        ({"target": "1"}, "target holds text, and the model does not name its classes"),
         ({"target": [[1], [1, 2]]}, "target cannot be read as an array"),
         ({"target": float("nan")}, "target holds fractions"),
         ({"label": ["cat"] * 12}, "label holds text"),

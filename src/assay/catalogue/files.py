@@ -9,7 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-PATHS = ("File", "Folder")  # annotations of parameters that are paths
+from assay.core.errors import suggest
+
+PATHS = ("File", "Folder", "Data")  # annotations of parameters that are paths
 Stamp = tuple[tuple[str, int, int], ...]  # the files in a folder, with their sizes and times of change
 
 
@@ -21,14 +23,23 @@ class NamedPath(NamedTuple):
 
     @property
     def is_there(self) -> bool:
-        return Path(self.path).is_dir() if self.annotation == "Folder" else Path(self.path).is_file()
+        is_folder, is_file = Path(self.path).is_dir(), Path(self.path).is_file()
+        return {"Folder": is_folder, "File": is_file}.get(self.annotation, is_folder or is_file)
+
+    @property
+    def missing(self) -> str:
+        """What to say where it is not there."""
+        path = Path(self.path)
+        kind = {"Folder": "folder", "File": "file"}.get(self.annotation, "file or folder")
+        beside = (other.name for other in path.parent.iterdir()) if path.parent.is_dir() else ()
+        return f"there is no {kind} '{self.path}'.{suggest(path.name, beside)}"
 
     @property
     def digest(self) -> str:
         """Of the content: of a file's bytes, or of the paths and bytes of the files in a folder."""
         if not self.path or not self.is_there:
             return f"missing:{self.path}"
-        if self.annotation == "Folder":
+        if Path(self.path).is_dir():
             folder = os.path.realpath(self.path)
             return _folder_digest(folder, tuple(sorted(_files_in(folder, (folder,)))))
         status = Path(self.path).stat()

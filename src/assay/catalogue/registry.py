@@ -192,7 +192,7 @@ def _resolve_value(kind: str, value: Value) -> Value:
 def _value_identity(kind: str, param: Param | None, value: Value) -> Any:
     if path := _named_path(param, value):
         return path.digest
-    if param is not None and param.annotation == "Code":
+    if param is not None and param.annotation == "Code" and value:
         return _code_identity(value)
     inner = component_kind(kind, param)
     if isinstance(value, Spec):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ from assay.cli.options import RunOptions, seed_list, with_run_options
 from assay.cli.prints import prints_on_stderr
 from assay.core.errors import SpecError
 from assay.core.question import BASELINES
-from assay.core.spec import Spec
+from assay.core.spec import TRUST, Spec, Value
 from assay.foreign.imports import is_target, load
 
 if TYPE_CHECKING:
@@ -20,10 +21,35 @@ if TYPE_CHECKING:
     from assay.studies.study import Entry, Study
 
 Model = Annotated[
-    str, typer.Option(help="module:attr, a torch module, a fitted estimator, or a function that returns one.")
+    str,
+    typer.Option(
+        help="module:attr: a torch module, a fitted estimator or pipeline, a function, or what makes one; or a file: "
+        "XGBoost's .json or .ubj, LightGBM's .txt, a .joblib or .pkl with --trust."
+    ),
 ]
-Data = Annotated[Path, typer.Option(help=".npz with x (and y, reference_x, reference_y), or .npy with x.")]
-Weights = Annotated[Path | None, typer.Option(help="A state_dict: .safetensors, or saved by torch.")]
+Data = Annotated[
+    str,
+    typer.Option(
+        help="CSV, Parquet, .npz (x, y, reference_x, reference_y) or .npy, .txt with a text in each line, or a folder "
+        "of images with a sub-folder for each class."
+    ),
+]
+Label = Annotated[str, typer.Option(help="The column, or the array, of labels.")]
+Reference = Annotated[str, typer.Option(help="Training rows, like the data. Default: reference_x, or the rows.")]
+Weights = Annotated[str, typer.Option(help="A state_dict: .safetensors, .npz, or saved by torch.")]
+Trust = Annotated[
+    str, typer.Option(help="A saved model that you trust: loading a .joblib or .pkl file runs the code in it.")
+]
+Output = Annotated[
+    str | None, typer.Option(help="Which tensor is explained where the model answers with several: its name or place.")
+]
+Forward = Annotated[str, typer.Option(help="module:attr of a function (model, rows) that asks the model.")]
+By = Annotated[str | None, typer.Option(help="What a feature of a series is: steps, channels or both.")]
+ChannelsFirst = Annotated[
+    bool | None,
+    typer.Option("--channels-first/--channels-last", help="Whether rows are (channels, ...). Default: as they look."),
+]
+Scale = Annotated[str | None, typer.Option(help="Images in 0..255: unit (divided by 255) or 'as is'.")]
 Methods = Annotated[
     list[str], typer.Option("--method", "-m", help="A method; several times for several. Default: those that fit.")
 ]
@@ -36,14 +62,32 @@ Canvases = Annotated[
 ]
 
 
-OWN_OPTIONS = ("model", "data", "weights", "target", "readout", "outputs", "baseline", "dtype")  # of the environment
+OWN_OPTIONS = (  # of the environment
+    *(
+        "model",
+        "data",
+        "label",
+        "reference",
+        "weights",
+        "target",
+        "readout",
+        "outputs",
+        "output",
+        "forward",
+        "baseline",
+    ),
+    *("by", "channels_first", "scale"),
+)
 
 
 @with_run_options
 def evaluate(
     model: Model,
     data: Data,
-    weights: Weights = None,
+    label: Label = "",
+    reference: Reference = "",
+    weights: Weights = "",
+    trust: Trust = "",
     method: Methods = [],  # noqa: B006 (typer reads it)
     metric: Metrics = [],  # noqa: B006
     canvas: Canvases = [],  # noqa: B006
@@ -56,6 +100,11 @@ def evaluate(
         str | None,
         typer.Option(help="What methods compare with: zero, mean, uniform, a number. Default: mean for tables, zero."),
     ] = None,
+    output: Output = None,
+    forward: Forward = "",
+    by: By = None,
+    channels_first: ChannelsFirst = None,
+    scale: Scale = None,
     budget: Annotated[str, typer.Option(help="How long it may take: 60s, 2m, none.")] = "60s",
     store: Annotated[Path, typer.Option(help="Where results go.")] = Path("runs/evaluate"),
     rows: Annotated[bool, typer.Option(" /--no-rows", help="Keep none of your rows in the store and the page.")] = True,
@@ -69,12 +118,23 @@ def evaluate(
     its numbers say by how much? Passing is necessary for being right about the model, but not sufficient.
     """
     resources, new_seeds, time = options.resources(), seed_list(seeds), _seconds(budget)
-    files = {"data": str(data), "weights": str(weights or "")}
+    is_code = is_target(model)
+    if not is_code and not Path(model).is_file():
+        raise SpecError(
+            f"--model {model}: write module:attr, a module on Python's path and a name in it, or the file of a saved "
+            "model."
+        )
+    files = {"data": data, "reference": reference, "weights": weights, "saved": "" if is_code else model}
+    answer = {"outputs": outputs, "output": _place(output), "forward": forward, "label": label}
     question = {"readout": readout, "target": target, "baseline": _baseline(baseline)}
-    use = str(Spec.of("own", model=model, **files, outputs=outputs, **question, dtype=options.dtype))
+    form = {"by": by, "channels_first": channels_first, "scale": scale}
+    code = {"model": model} if is_code else {}
+    dtype = {"dtype": "float64"} if options.dtype == "float64" else {}
+    use = str(Spec.of("own", **code, **files, **answer, **question, **form, **dtype))
     with prints_on_stderr():
         asked = _checked(use, method, metric)
-        if is_target(model):
+        _trusted(trust, model)
+        if is_code:
             load(model)  # a wrong name is told before torch is imported
         from assay.evaluation.from_files import Asked, planned  # imports torch
 
@@ -101,6 +161,17 @@ def _checked(use: str, methods: list[str], metrics: list[str]) -> Study:
     return study
 
 
+def _trusted(trust: str, model: str) -> None:
+    """Says to this process and its workers which file may run code as it is loaded."""
+    if trust and (not Path(trust).is_file() or Path(trust).resolve() != Path(model).resolve()):
+        raise SpecError(f"--trust {trust} names no saved model that is loaded here: --model is {model}.")
+    os.environ.update({TRUST: str(Path(trust).resolve())} if trust else {})
+
+
+def _place(text: str | None) -> str | int | None:
+    return int(text) if text is not None and text.lstrip("-").isdigit() else text
+
+
 def _tell(plan: Plan, entry: Entry) -> None:
     """The plan as a command, which computes the same on any machine."""
     from assay.catalogue.registry import resolve
@@ -114,10 +185,20 @@ def _tell(plan: Plan, entry: Entry) -> None:
 
     defaults = resolve("environments", Spec(entry.spec.name))
     given = {name: entry.spec.get(name) for name in OWN_OPTIONS if entry.spec.get(name) != defaults.get(name)}
-    command = ["assay", "evaluate", *(part for name, value in given.items() for part in (f"--{name}", str(value)))]
+    saved = str(entry.spec.get("saved") or "")
+    trusted = ["--trust", saved] if os.environ.get(TRUST) else []
+    command = ["assay", "evaluate", *(["--model", saved, *trusted] if saved else [])]
+    command += [part for name, value in given.items() for part in _flag(name, value)]
+    command += ["--dtype", "float64"] if entry.spec.get("dtype") == "float64" else []
     command += [*named("-m", plan.methods), *named("-s", plan.metrics), "--budget", "none"]
     command += ["--limit", str(plan.rows), *(["--seeds", "1"] if plan.drawn else [])]
     typer.echo(f"About {seconds(plan.estimate)}: {shlex.join(command)}", err=True)
+
+
+def _flag(name: str, value: Value) -> list[str]:
+    if name == "channels_first":
+        return ["--channels-first" if value else "--channels-last"]
+    return [f"--{name}", str(value)]
 
 
 def _seconds(text: str) -> float | None:

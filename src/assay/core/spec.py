@@ -25,8 +25,10 @@ Value: TypeAlias = Union[None, bool, int, float, str, tuple["Value", ...], "Spec
 
 File: TypeAlias = str  # annotates a parameter that is a path: a key holds the digest of the file's content
 Folder: TypeAlias = str  # annotates a parameter that is a folder: a key holds the digest of the files in it
+Data: TypeAlias = str  # annotates a parameter that is a path of either
 Code: TypeAlias = str  # annotates a parameter that is module:attr: a key holds the digest of its source
 
+TRUST = "ASSAY_TRUST"  # environment variable: the saved model that the user trusts, which no study can name
 LONGEST = 10_000  # characters of a spec
 DEEPEST = 20  # brackets within brackets: deeper ones could not be sent to other processes
 

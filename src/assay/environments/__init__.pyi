@@ -1,5 +1,6 @@
 # Written by assay.catalogue.generate.
 from assay.environments.beside import Beside as Beside
+from assay.environments.calibrated import Calibrated as Calibrated
 from assay.environments.cifar import Cifar as Cifar
 from assay.environments.color_count import ColorCount as ColorCount
 from assay.environments.image_folder import ImageFolder as ImageFolder

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar, Literal
 
-import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor, nn
@@ -17,14 +16,16 @@ from assay.core.question import Question
 from assay.core.rng import generator
 from assay.core.setting import DrawnReference, Reference, Samples, Setting
 from assay.core.spec import Code, File, Folder
-from assay.environments._image_files import NAMES, ExampleImages, ImageFiles, Images
+from assay.environments._example_images import ExampleImages
 from assay.environments._shapes import Shapes
 from assay.environments._user_model import ReadyModel, UserModel, stamp
 from assay.foreign import models
 from assay.foreign.inputs import checked_baseline
 from assay.train.networks import initialise
+from assay.users.image_files import NAMES, ImageFiles, Images
+from assay.users.pictures import Preparation, check_preparation
 
-LARGEST = 4096  # pixels of a side
+PREFIX = "image_folder: "  # of messages
 
 
 @dataclass(frozen=True)
@@ -66,16 +67,7 @@ class ImageFolder:
     baseline: str | float = "zero"  # what methods compare with: zero, mean (of the reference), uniform, a number
 
     def __post_init__(self) -> None:
-        if not 1 <= self.side <= self.resize <= LARGEST:
-            raise SpecError(
-                f"image_folder: side={self.side} cannot be cut out of images of resize={self.resize} pixels: write "
-                f"1 <= side <= resize <= {LARGEST}."
-            )
-        if len(self.mean) not in (1, 3) or len(self.mean) != len(self.deviation) or min(self.deviation) <= 0:
-            raise SpecError(
-                f"image_folder: mean={self.mean} and deviation={self.deviation} need three numbers each, for red, "
-                "green and blue, or one for grey, and deviations above 0."
-            )
+        check_preparation(self.resize, self.side, self.mean, self.deviation, PREFIX)
         if self.per_class < 1 or self.reference_rows < 0:
             raise SpecError("image_folder: per_class is 1 or more, reference_rows is 0 or more.")
 
@@ -86,7 +78,7 @@ class ImageFolder:
     def check_data(self) -> None:
         """Raises SpecError where the folder is not as it should be, or a file in it is no image."""
         if self.folder:
-            files = ImageFiles(self.folder)
+            files = ImageFiles(self.folder, PREFIX)
             self._checked(files)
             files.check()
 
@@ -124,7 +116,7 @@ class ImageFolder:
 
     @property
     def _images(self) -> Images:
-        return self._checked(ImageFiles(self.folder) if self.folder else ExampleImages())
+        return self._checked(ImageFiles(self.folder, PREFIX) if self.folder else ExampleImages())
 
     def _checked(self, images: Images) -> Images:
         for index, names in images.by_class.items():
@@ -175,28 +167,17 @@ class ImageFolder:
     def _rows(self, images: Images, chosen: Sequence[tuple[int, str]]) -> tuple[Tensor, Tensor]:
         """Images as the network reads them (B, channels, side, side), and their classes."""
         pixels = torch.stack([self._cut_out(images.read(name)) for _, name in chosen])
-        mean, deviation = self._colours(pixels)
-        return (pixels - mean) / deviation, torch.tensor([label for label, _ in chosen])
+        return self._preparation.standardised(pixels), torch.tensor([label for label, _ in chosen])
 
     def _cut_out(self, image: Image.Image) -> Tensor:
-        """Colours of the middle in 0..1, (channels, side, side). Sizes are rounded as in torchvision."""
-        shorter = min(image.size)
-        width, height = (self.resize if size == shorter else self.resize * size // shorter for size in image.size)
-        left, top = (round((size - self.side) / 2) for size in (width, height))
-        resized = image.convert("L" if len(self.mean) == 1 else "RGB").resize(
-            (width, height), Image.Resampling.BILINEAR
-        )
-        pixels = np.array(resized.crop((left, top, left + self.side, top + self.side)))
-        return torch.from_numpy(pixels.reshape(self.side, self.side, -1)).permute(2, 0, 1).float() / 255
+        return self._preparation.cut_out(image)
 
     def _picture(self, x: Tensor) -> Tensor:
-        mean, deviation = self._colours(x)
-        return (x * deviation + mean).clamp(0, 1).expand(*x.shape[:-3], 3, *x.shape[-2:])
+        return self._preparation.picture(x)
 
-    def _colours(self, like: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and deviation, (channels, 1, 1)."""
-        mean, deviation = torch.tensor((self.mean, self.deviation), dtype=like.dtype, device=like.device)
-        return mean[:, None, None], deviation[:, None, None]
+    @property
+    def _preparation(self) -> Preparation:
+        return Preparation(self.resize, self.side, self.mean, self.deviation)
 
 
 def example() -> nn.Module:
@@ -208,8 +189,7 @@ def example() -> nn.Module:
     pixels, label = Shapes().training(600, 1)
     network.double()  # so that every processor finds the same weights
     with torch.no_grad():
-        mean, deviation = ImageFolder()._colours(last.weight)
-        hidden = nn.Sequential(*read)((pixels / 255.0 - mean) / deviation)
+        hidden = nn.Sequential(*read)(Preparation().standardised((pixels / 255.0).to(last.weight)))
         wanted = torch.eye(10).double()[label] - 0.1
         last.weight.copy_(torch.linalg.solve(hidden.T @ hidden + 10 * torch.eye(512), hidden.T @ wanted).T)
         last.bias.zero_()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -16,56 +15,56 @@ from torch import Tensor, nn
 from assay.core.errors import SpecError
 from assay.core.question import Question
 from assay.core.rng import generator
-from assay.core.setting import Reference, Samples, Setting
-from assay.core.spec import Code, File
-from assay.environments._user_model import FORMATS, ReadyModel, UserModel, stamp
-from assay.foreign import models
-from assay.foreign.arrays import read_arrays
-from assay.foreign.inputs import (
-    as_classes,
-    as_rows,
-    checked_baseline,
-    checked_classes,
-    checked_rows,
-    default_baseline,
-    features_of,
-)
+from assay.core.setting import Samples, Setting
+from assay.core.spec import Code, Data, File
+from assay.environments._user_model import FORMATS, UserModel, stamp
+from assay.foreign.imports import load
+from assay.foreign.inputs import checked_baseline
+from assay.foreign.models import default_readout
 from assay.train.networks import initialise, mlp
-
-NAMES = ("x", "y", "reference_x", "reference_y")  # arrays that are read
+from assay.users.reading import Reading
+from assay.users.subject import Asking, Subject, default_baseline, read_subject
+from assay.users.take import take_model
 
 
 @dataclass(frozen=True)
 class Own:
-    """Your torch module or fitted estimator, and your rows. Metrics that need to know the right map are skipped.
+    """Your model, and your data. Metrics that need to know the right map are skipped.
 
-    For seed 0 sample i is row i of the file; other seeds draw an order. More samples than rows are an error. Images are
-    ``(N, channels, height, width)``, tables ``(N, columns)``. Without labels, the model's predictions are used.
+    The model is a torch module, a fitted estimator or pipeline, a booster, or a function, as ``module:attr`` or in a
+    file; the data are a table (CSV, Parquet), arrays (.npz, .npy), texts (a line each) or a folder of images
+    with a sub-folder for each class. One batch is tried, and a sentence says what was chosen: which output, which
+    classes, how rows reach the model. What is open is refused with the words that decide it.
 
-    Without reference rows, the rows are their own reference. Methods compare a table with the mean of the reference, an
-    image with 0, unless ``baseline`` says otherwise.
+    For seed 0 sample i is row i; other seeds draw an order. More samples than rows are an error. Without labels, the
+    model's predictions are used. Without reference rows, the rows are their own reference. Methods compare a table or a
+    series with the mean of the reference, an image with 0, a text with no words, unless ``baseline`` says otherwise.
 
-    Rows are floats, as the model reads them. The model is used frozen, in evaluation mode and in ``dtype`` (ours: peers
-    take it unchanged), and must answer a row the same way alone and among others. Its source, your modules that it
-    imports, weights and data are in the keys; files that the code reads by itself are not.
-
-    An estimator in scikit-learn's manner answers with its probabilities, else its scores, else its predictions;
-    ``outputs="logits"`` asks for scores. It has no gradients: ``by_differences`` is for methods that need these.
+    The model is used frozen, in evaluation mode, and must answer a row the same way alone and among others. Its source,
+    your modules that it imports, weights and data are in the keys; files that the code reads by itself are not.
     """
 
-    modality: ClassVar[str] = "image or table"
+    modality: ClassVar[str] = "image, table, text or series"
     wraps: ClassVar[bool] = True
     draws_model: ClassVar[bool] = False
     stream_name: ClassVar[str] = "own"  # random numbers depend on this and on the row
 
-    model: Code = "assay.environments.own:example"  # module:attr, a model or a function that returns one
-    data: File = ""  # .npz with x and optionally y, reference_x, reference_y, or .npy with x; empty: a small example
-    weights: File = ""  # a state_dict for the model, .safetensors or torch's format; empty: the code's own weights
-    outputs: Literal["logits", "probabilities", "value"] | None = None  # what the model answers with; None: logits
+    model: Code = "assay.environments.own:example"  # module:attr, a model or a function that makes one
+    saved: File = ""  # the model in a file: XGBoost's .json or .ubj, LightGBM's .txt; others need --trust in the shell
+    data: Data = ""  # a file or folder; empty: a small example
+    label: str = ""  # the column or array of labels; empty: y of arrays, sub-folders of images, else none
+    reference: Data = ""  # training rows like the data; empty: those in the data (reference_x), or the rows themselves
+    weights: File = ""  # a state_dict for the model: .safetensors, .npz or torch's format; empty: the code's own
+    outputs: Literal["logits", "probabilities", "value"] | None = None  # what the model answers with; None: as tried
+    output: str | int | None = None  # which of several tensors it answers with: a name or a place
+    forward: Code = ""  # module:attr of a function (model, rows) that asks the model; empty: it is called with rows
     readout: Literal["logit", "probability", "margin", "value"] | None = None  # what is explained; None: as outputs
     target: Literal["predicted", "label"] = "predicted"  # which class is explained
     baseline: str | float | None = None  # what methods compare with: zero, mean, uniform, a number; None: by the data
-    dtype: Literal["float32", "float64"] = "float32"  # what rows and weights are rounded to as they are read
+    by: Literal["steps", "channels", "both"] | None = None  # what a feature of a series is; None: a step
+    channels_first: bool | None = None  # of series and images: rows are (channels, ...); None: as they look
+    scale: Literal["unit", "as is"] | None = None  # images in 0..255: divided by 255, or not; None: whole numbers are
+    dtype: Literal["auto", "float32", "float64"] = "auto"  # of rows and weights; auto: the model's, else the data's
 
     @classmethod
     def tiny(cls) -> Own:
@@ -73,55 +72,37 @@ class Own:
 
     @property
     def rows(self) -> int:
-        """How many rows the data has."""
-        return len(self._arrays["x"])
+        """How many rows the data have."""
+        return len(self.subject.rows)
 
     @property
-    def names(self) -> frozenset[str]:
-        """Of the arrays that the data has."""
-        return frozenset(self._arrays)
+    def subject(self) -> Subject:
+        """Model and rows, read once per process."""
+        stamps = tuple(stamp(path) for path in (self.weights, self.saved, self.data, self.reference))
+        return _subject(self, self._model.version, stamps)
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
-        arrays, ready, baseline = self._arrays, self._ready, self._baseline
-        if ready.kind == "value" and ready.outputs > 1:
+        subject = self.subject
+        taken, rows = subject.taken, subject.rows
+        if taken.outputs == "value" and taken.count > 1:
             raise SpecError(
-                f"own: {self.model} answers with {ready.outputs} values, and an environment cannot say which of them "
-                "is explained: give a model that answers with one, or call assay.evaluate with a target."
+                f"{self.model} answers with {taken.count} values, and an environment cannot say which of them is "
+                "explained: give a model that answers with one, or call assay.evaluate with a target."
             )
-        x = self._rows("x")
-        if baseline == "mean" and len(x) < 2 and "reference_x" not in arrays:
-            raise SpecError("own: the baseline 'mean' is that of several rows: give them as reference_x in the data.")
-        if "y" in arrays:
-            self._labels_of(x, arrays["y"], "y")
-        question = Question(models.default_readout(ready.kind, self.readout), 1.0, baseline, self.target)
-        return models.own_setting(ready.module, x, question, ready.kind, self._reference(x))
-
-    @property
-    def _baseline(self) -> str | float:
-        has_reference = "reference_x" in self._arrays or self.rows > 1
-        return checked_baseline(
-            default_baseline(self._rows("x"), has_reference) if self.baseline is None else self.baseline
-        )
-
-    @property
-    def _arrays(self) -> Mapping[str, NDArray[Any]]:
-        return _arrays(self.data, *stamp(self.data))
-
-    @property
-    def _model(self) -> UserModel:
-        return UserModel("own", self.model, self.weights, self.outputs, self.dtype)
-
-    @property
-    def _ready(self) -> ReadyModel:
-        return _ready(self, self._model.version, stamp(self.weights), stamp(self.data))
+        has_reference = rows.reference is not None or len(rows) > 1
+        baseline = default_baseline(rows, has_reference) if self.baseline is None else self.baseline
+        if baseline == "mean" and not has_reference:
+            raise SpecError("the baseline 'mean' is that of several rows: give them as reference_x, or as reference.")
+        question = Question(default_readout(taken.outputs, self.readout), 1.0, checked_baseline(baseline), self.target)
+        return subject.setting(question, subject.reference(own=True))
 
     def identities(self, indices: Sequence[int], seed: int) -> list[Hashable]:
-        """Row numbers in the file: other seeds have the same rows in another order."""
+        """Row numbers in the data: other seeds have the same rows in another order."""
         rows, count = list(indices), self.rows
         if rows and max(rows) >= count:
             raise SpecError(
-                f"own: row {max(rows)} was asked for and {self.data or 'the example'} has {count}. Samples are "
-                "computed in whole blocks: give the study at most as many samples, and a block that divides them."
+                f"row {max(rows)} was asked for and {self.data or 'the example'} has {count}. Samples are computed in "
+                "whole blocks: give the study at most as many samples, and a block that divides them."
             )
         return list(self.order(count, seed)[rows].tolist())
 
@@ -131,25 +112,15 @@ class Own:
         return torch.randperm(count, generator=generator("own", "order", seed)).numpy() if seed else np.arange(count)
 
     def sample(self, indices: Sequence[int], seed: int) -> Samples:
-        arrays, rows = self._arrays, np.array(self.identities(indices, seed), dtype=np.int64)
-        x = as_rows("x", arrays["x"][rows]).to(FORMATS[self.dtype])
-        return Samples(x, self._labels_of(x, arrays["y"][rows] if "y" in arrays else None, "y"), None, tuple(indices))
+        self.identities(indices, seed)  # refuses rows that there are not
+        subject = self.subject
+        rows, positions = subject.rows, self.order(self.rows, seed)[list(indices)].tolist()
+        words = tuple(rows.words[position] for position in positions) if rows.words else ()
+        return Samples(rows.x[positions], _labels(subject)[positions], None, tuple(indices), words=words)
 
-    def _reference(self, like: Tensor) -> Reference | None:
-        if "reference_x" not in self._arrays:  # rows are their own reference, one row says nothing about others
-            return Reference(like, self._labels_of(like, self._arrays.get("y"), "y")) if len(like) > 1 else None
-        x = self._rows("reference_x", like)
-        return Reference(x, self._labels_of(x, self._arrays.get("reference_y"), "reference_y"))
-
-    def _rows(self, name: str, like: Tensor | None = None) -> Tensor:
-        return checked_rows(name, as_rows(name, self._arrays[name]).to(FORMATS[self.dtype]), like)
-
-    def _labels_of(self, x: Tensor, labels: NDArray[Any] | None, name: str) -> Tensor:
-        """The given labels, else predictions; 0 if the model answers with a value."""
-        ready = self._ready
-        if labels is None or ready.kind == "value":
-            return models.predictions(ready.module, x, ready.kind)
-        return checked_classes(name, as_classes(name, labels), len(x), ready.outputs)
+    @property
+    def _model(self) -> UserModel:
+        return UserModel("own", self.model, self.weights, self.outputs, self.dtype, self.saved)
 
 
 def example() -> nn.Module:
@@ -160,28 +131,28 @@ def example() -> nn.Module:
 
 
 @lru_cache(maxsize=2)
-def _ready(own: Own, _code: object, _weights: object, _data: object) -> ReadyModel:
-    """The model, made once per process."""
-    x = own._rows("x")
-    features_of(x)
-    return own._model.ready(x)
+def _subject(own: Own, _code: object, _stamps: object) -> Subject:
+    model, notes = own._model.made()
+    data, reference = (own.data, own.reference or None) if own.data else _example_rows()
+    reading = Reading(by=own.by, channels_first=own.channels_first, scale=own.scale, dtype=FORMATS.get(own.dtype))
+    asking = Asking(own.outputs, own.output, load(own.forward) if own.forward else None)
+    subject = read_subject(model, data, reference=reference, label=own.label or None, asking=asking, reading=reading)
+    own._model.check_made_again(
+        subject.taken.module, lambda again: _taken_again(again, subject, asking), subject.rows.x
+    )
+    return Subject(subject.rows, subject.taken, notes)
+
+
+def _taken_again(model: Any, subject: Subject, asking: Asking) -> nn.Module:
+    words = {"outputs": asking.outputs, "output": asking.output, "forward": asking.forward}
+    return take_model(model, subject.rows, **words).module  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=2)
-def _arrays(path: str, _size: int, _time: int) -> Mapping[str, NDArray[Any]]:
-    if not path:
-        rows = torch.randn(144, 6, generator=generator("own", "rows")).numpy()
-        return {"x": rows[16:], "reference_x": rows[:16]}
-    if not Path(path).is_file():
-        raise SpecError(f"own: there is no file '{path}'.")
-    try:
-        arrays, names = read_arrays(path, NAMES, single="x")
-    except SpecError as error:
-        raise SpecError(f"own: {error}") from None
-    if "x" not in arrays or not arrays["x"].size:
-        raise SpecError(f"own: '{path}' has {', '.join(names) or 'nothing'}, and no rows in an array 'x'.")
-    for name in ("y", "reference_y"):
-        x = arrays.get(name.replace("y", "x"))
-        if name in arrays and (x is None or arrays[name].shape != x.shape[:1]):
-            raise SpecError(f"own: '{name}' in '{path}' has shape {arrays[name].shape}: one label per row is needed.")
-    return arrays
+def _labels(subject: Subject) -> Tensor:
+    return subject.labels()
+
+
+def _example_rows() -> tuple[Any, Any]:
+    rows = torch.randn(144, 6, generator=generator("own", "rows"))
+    return rows[16:], rows[:16]

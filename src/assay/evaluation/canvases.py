@@ -1,7 +1,8 @@
 """What replaces a removed feature of a user's data: chosen here for the shell and for Python, named in every output.
 
 Most metrics by themselves replace a feature by 0, as most papers do. No row of a table is 0 in every column, and no
-natural image is black, so that a model's answers there say little about it. The model knows values of reference rows.
+natural image is black, so that a model's answers there say little about it. The model knows values of reference rows. A
+text without a word is a text, so that 0, where it stands for no word, removes words.
 A metric that by itself replaces features otherwise, as ROAD does, is left as it was defined.
 """
 
@@ -17,7 +18,8 @@ from assay.metrics._removal import CANVASES
 
 Canvas: TypeAlias = Union[str, float, Callable[..., Any]]
 
-CHOICES = {"table": ("rows", "mean"), "image": ("blur", "colour"), "tokens": ("zero",)}
+CHOICES = {"table": ("rows", "mean"), "image": ("blur", "colour"), "tokens": ("zero",), "series": ("rows", "mean")}
+OF_REFERENCE = ("rows", "row", "mean", "colour")  # canvases that are made of reference rows
 ZERO = "zero"  # what most metrics replace features by
 SYNONYMS = {"marginal": "rows"}  # of other packages; "baseline" is what the methods compare with
 
@@ -37,6 +39,11 @@ def canvases(kind: str, asked: Canvas | Sequence[Canvas] | None, baseline: str |
         choices = f"{', '.join(CANVASES)} or a number"
         raise SpecError(f"no canvas '{name}'.{suggest(name, CANVASES)} Known: {choices}.")
     return tuple(dict.fromkeys(found))
+
+
+def needs_reference(kind: str) -> bool:
+    """Whether what is chosen for data of this kind is made of reference rows."""
+    return any(choice in OF_REFERENCE for choice in CHOICES[kind])
 
 
 def canvas_names(chosen: Sequence[Canvas]) -> list[str]:

@@ -10,6 +10,7 @@ from math import prod
 from torch import nn
 
 from assay.core.errors import AssayError, NotApplicable
+from assay.core.features import Columns
 from assay.core.machine import Machine
 from assay.core.question import Question
 from assay.core.rng import Stream
@@ -46,10 +47,12 @@ def _by_kind(setting: Setting) -> Iterator[str]:
         yield "occlusion"
     else:
         yield "exact_shapley" if features <= EXACT else "kernel_shap" if features <= COALITIONS else "feature_ablation"
-    if setting.kind == "table":
+    has_blocks = isinstance(setting.features, Columns) and len(setting.features.groups) != features
+    if setting.kind == "table" and not has_blocks:  # LIME is fitted to numbers
         yield LIME
-        if features <= COALITIONS:
-            yield "feature_ablation"
+    if setting.kind != "image" and features <= COALITIONS:
+        yield "feature_ablation"
+    if setting.kind == "table" and (setting.differentiable or not has_blocks):  # categories have no differences
         yield "agop" if setting.differentiable else "by_differences(of=agop())"
     if setting.differentiable and any(isinstance(module, nn.MultiheadAttention) for module in modules):
         yield from ("attention_rollout", "chefer_relevance")

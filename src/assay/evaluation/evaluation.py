@@ -23,7 +23,7 @@ from assay.core.spec import Spec
 from assay.engine.artifacts.artifact import default_block_size
 from assay.engine.execute.run import Finished, run_in_memory
 from assay.evaluation.asked import Components, asked_methods, asked_metrics, asked_rows, checked_budget, covered
-from assay.evaluation.canvases import Canvas, canvases
+from assay.evaluation.canvases import Canvas, canvases, needs_reference
 from assay.evaluation.plan import Plan, fitted
 from assay.evaluation.study import LABEL, make_study, notes
 from assay.own_model import OwnModel
@@ -175,7 +175,8 @@ def evaluate(
 ) -> Evaluation:
     """Judge every method by every metric, on as many rows as ``limit`` and ``budget`` seconds allow."""
     setting, rows, budget = own.setting, len(own.samples), checked_budget(budget)
-    if setting.reference is None and metrics is None and canvas is None:
+    unnamed = metrics is None and canvas is None
+    if setting.reference is None and unnamed and needs_reference(setting.kind):
         raise SpecError(
             "one row without reference: what would replace a removed feature? Give reference, training rows, or "
             "canvas, a number for example."
@@ -190,7 +191,7 @@ def evaluate(
     )
     plan = fitted(wanted, own.place, setting.kind, budget, 1, own.machine)
     environment = Entry(Spec("own"), LABEL, samples=plan.rows, block=default_block_size(setting.kind), rows=plan.rows)
-    study, objects = make_study(environment, plan, notes(setting, rows, given_reference, plan))
+    study, objects = make_study(environment, plan, notes(setting, rows, given_reference, plan, own.notes))
     with progress(Resources(0, own.machine), quiet=False) as watch:
         finished = run_in_memory(study, {**objects, ("environments", LABEL): own.environment}, own.machine, watch)
     return Evaluation(finished, plan)

@@ -17,7 +17,7 @@ from assay.core.spec import Spec, labelled
 from assay.engine.artifacts.artifact import default_block_size
 from assay.environments.own import Own
 from assay.evaluation.asked import check_fits, covered, said_of
-from assay.evaluation.canvases import Canvas, canvases
+from assay.evaluation.canvases import Canvas, canvases, needs_reference
 from assay.evaluation.defaults import default_methods
 from assay.evaluation.plan import Item, Plan
 from assay.evaluation.stored_plan import stored_plan
@@ -41,10 +41,11 @@ def planned(own: Entry, asked: Asked, store: Path, resources: Resources, keep: b
     """The study of the user's rows, methods and metrics, or of those that fit the model and the time."""
     environment = build("environments", own.spec)
     setting, rows = environment.setting(0, {}), environment.rows
-    if setting.reference is None and not asked.metrics and not asked.canvases:
+    unnamed = not asked.metrics and not asked.canvases
+    if setting.reference is None and unnamed and needs_reference(setting.kind):
         raise SpecError(
-            "one row without reference_x: what would replace a removed feature? Give reference_x, training rows, in "
-            "the data, or --canvas, a number for example."
+            "one row without a reference: what would replace a removed feature? Give training rows, with --reference "
+            "or as reference_x in the data, or --canvas, a number for example."
         )
     chosen = canvases(setting.kind, asked.canvases or None, setting.question.baseline)
     specs, left_out = asked.methods, list[str]()
@@ -59,7 +60,7 @@ def planned(own: Entry, asked: Asked, store: Path, resources: Resources, keep: b
     plan = stored_plan(wanted, own.spec, setting.kind, asked.budget, store, resources, keep)
     # No row more than there is time for:
     place = replace(own, samples=plan.rows, block=default_block_size(setting.kind), rows=plan.rows)
-    said = notes(setting, rows, "reference_x" in environment.names, plan)
+    said = notes(setting, rows, environment.subject.rows.reference is not None, plan, environment.subject.notes)
     return make_study(place, plan, said, asked.keeps_rows)[0], plan
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from assay.catalogue.build import describe
 from assay.catalogue.registry import resolve
 from assay.core.errors import SpecError
+from assay.core.features import Steps
 from assay.core.setting import Setting
 from assay.core.spec import Spec
 from assay.engine.execute.grid import Objects
@@ -17,6 +18,7 @@ from assay.evaluation.defaults import METRICS
 from assay.evaluation.plan import Item, Plan
 from assay.report.answer import UNFAMILIAR
 from assay.report.findings import LEFT_OUT
+from assay.report.text import counted
 from assay.studies.study import Entry, Study
 
 LABEL = "your model"
@@ -89,12 +91,21 @@ def spec_of(instance: Any, label: str) -> Spec:
     return Spec(letters if letters[:1].isalpha() else f"object_{letters}")
 
 
-def notes(setting: Setting, rows: int, given_reference: bool, plan: Plan) -> list[str]:
-    """Sentences about the data and the plan."""
-    shape, kind, reference = setting.features.shape, setting.kind, setting.reference
-    what = {"table": f"{shape[0]} columns", "image": f"{' x '.join(map(str, shape))} pixels"}.get(kind, "features")
+def notes(setting: Setting, rows: int, given_reference: bool, plan: Plan, chosen: Sequence[str]) -> list[str]:
+    """Sentences about the data, what was chosen about them and the model, and the plan."""
+    what, reference = _features(setting), setting.reference
     said = [f"{plan.rows} of {rows} rows of {what} were evaluated." if plan.rows < rows else f"{rows} rows of {what}."]
     if reference is not None:
         said.append(f"Reference: {f'{len(reference.x)} rows' if given_reference else 'the rows themselves'}.")
+    said += chosen
     said += [f"{LEFT_OUT} {sentence}." for sentence in plan.dropped]
     return said
+
+
+def _features(setting: Setting) -> str:
+    """What a row is made of."""
+    shape, features = setting.features.shape, setting.features
+    if isinstance(features, Steps):
+        return f"{counted(features.steps, 'step')} of {counted(features.channels, 'channel')}"
+    nouns = {"table": "columns", "image": "pixels", "tokens": "tokens"}
+    return f"{' x '.join(map(str, shape))} {nouns.get(setting.kind, 'features')}"

@@ -31,6 +31,12 @@ def read_arrays(path: str, wanted: Collection[str], single: str) -> tuple[dict[s
         raise SpecError(f"cannot read '{path}' as .npz or .npy of plain arrays: {one_line(error)}.") from None
 
 
+def read_all(path: str) -> dict[str, NDArray[Any]]:
+    """All arrays of an .npz file."""
+    names = read_arrays(path, (), single="")[1]
+    return read_arrays(path, names, single="")[0]
+
+
 def _check_magic(path: str) -> None:
     """numpy would take any other file for a pickle, and advise to load it as one."""
     with open(path, "rb") as file:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import torch
@@ -94,23 +94,32 @@ def checked_copy(model: nn.Module) -> nn.Module:
 
 def frozen_copy(model: nn.Module, x: Tensor) -> nn.Module:
     """A copy, frozen and in evaluation mode; if it writes into its input, a hook passes it copies of the input."""
-    copy = checked_copy(model)
-    copy.eval()
-    for parameter in copy.parameters():
+    return guarded(frozen(checked_copy(model)), x)
+
+
+def frozen(model: nn.Module) -> nn.Module:
+    """The model itself, in evaluation mode and without gradients of its parameters."""
+    model.eval()
+    for parameter in model.parameters():
         parameter.requires_grad_(False)
-    rows = _test_rows(x)
+    return model
+
+
+def guarded(model: nn.Module, x: Tensor) -> nn.Module:
+    """The model itself; if it writes into its input, a hook passes it copies of the input."""
+    rows = probe_rows(x)
     input_rows = rows.clone()
-    _answer(copy, input_rows)
+    _answer(model, input_rows)
     if input_rows._version or not torch.equal(input_rows, rows):
-        copy.register_forward_pre_hook(_clone_inputs)
-    return copy
+        model.register_forward_pre_hook(_clone_inputs)
+    return model
 
 
 def has_gradients(model: nn.Module, x: Tensor) -> bool:
     """Whether the outputs have gradients: not if the forward pass leaves torch, or turns gradients off."""
     try:
         with torch.enable_grad():
-            return bool(model(_test_rows(x).detach().clone().requires_grad_()).requires_grad)
+            return bool(model(probe_rows(x).detach().clone().requires_grad_()).requires_grad)
     except torch.OutOfMemoryError:
         raise
     except Exception:  # of any code that the forward pass calls
@@ -122,7 +131,7 @@ def count_outputs(model: nn.Module, x: Tensor, outputs: str) -> int:
 
     A row's outputs must be the same in a second call, and the same without the other rows.
     """
-    rows = _test_rows(x)
+    rows = probe_rows(x)
     answer = _answer(model, rows.clone())
     if not _close(answer, _answer(model, rows.clone()), _largest(answer)):
         raise SpecError(
@@ -134,7 +143,7 @@ def count_outputs(model: nn.Module, x: Tensor, outputs: str) -> int:
     answer = answer[: len(x)]  # without the row that was added
     if bool(answer.isnan().any()):
         raise SpecError(f"the model answers with NaN for {int(answer.isnan().any(dim=1).sum())} of {len(answer)} rows.")
-    if outputs == "probabilities" and not _are_probabilities(answer, SLACK):
+    if outputs == "probabilities" and not are_probabilities(answer, SLACK):
         in_range = bool(((answer >= 0) & (answer <= 1)).all())
         hint = (
             "each is a probability by itself (a sigmoid's?): outputs='value' explains one of them."
@@ -142,7 +151,7 @@ def count_outputs(model: nn.Module, x: Tensor, outputs: str) -> int:
             else "are they logits?"
         )
         raise SpecError(f"the model's answers are not probabilities (at least 0, adding up to 1): {hint}")
-    if outputs == "logits" and answer.shape[1] > 1 and _are_probabilities(answer, EXACT) and _has_softmax(model, x):
+    if outputs == "logits" and answer.shape[1] > 1 and are_probabilities(answer, EXACT) and has_softmax(model, x):
         raise SpecError(
             "the model's answers are probabilities (at least 0, adding up to 1), and logits were promised: give "
             "outputs='probabilities' (--outputs probabilities), or the model without its softmax."
@@ -150,17 +159,18 @@ def count_outputs(model: nn.Module, x: Tensor, outputs: str) -> int:
     return int(answer.shape[1])
 
 
-def _are_probabilities(answer: Tensor, slack: float) -> bool:
+def are_probabilities(answer: Tensor, slack: float) -> bool:
+    """Whether all numbers are at least 0 and every row adds up to 1."""
     errors = (answer.double().sum(dim=1) - 1).abs()
     tolerance = max(slack, min(answer.shape[1] * torch.finfo(answer.dtype).eps, HALF_SLACK))
     return not bool((answer < 0).any()) and bool((errors <= tolerance).all())
 
 
-def _has_softmax(model: nn.Module, x: Tensor) -> bool:
+def has_softmax(model: Callable[[Tensor], Any], x: Tensor) -> bool:
     """Whether outputs are probabilities at other points, too: logits may add up to 1 on rows that do so themselves."""
     rows = x[:ROWS]
     try:
-        return all(_are_probabilities(_answer(model, points), EXACT) for points in (3 * rows, torch.zeros_like(rows)))
+        return all(are_probabilities(_answer(model, points), EXACT) for points in (3 * rows, torch.zeros_like(rows)))
     except SpecError:  # the model cannot read these points
         return True
 
@@ -177,7 +187,7 @@ def check_equal_models(name: str, first: nn.Module, second: nn.Module, x: Tensor
         )
 
 
-def _test_rows(x: Tensor) -> Tensor:
+def probe_rows(x: Tensor) -> Tensor:
     """The first rows; if all are equal, with a different one added."""
     rows = x[:ROWS]
     return rows if bool((rows != rows[:1]).any()) else torch.cat([rows, _different_row(rows[:1])])
@@ -188,7 +198,7 @@ def _different_row(row: Tensor) -> Tensor:
     return row / 2 if bool(row.any()) else torch.ones_like(row)
 
 
-def _answer(model: nn.Module, rows: Tensor) -> Tensor:
+def _answer(model: Callable[[Tensor], Any], rows: Tensor) -> Tensor:
     try:
         with torch.no_grad():
             answer = model(rows)

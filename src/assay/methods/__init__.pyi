@@ -49,5 +49,6 @@ from assay.methods.occlusion import FeatureAblation as FeatureAblation
 from assay.methods.occlusion import Occlusion as Occlusion
 from assay.methods.precomputed import Precomputed as Precomputed
 from assay.methods.rise import Rise as Rise
+from assay.methods.shuffled import Shuffled as Shuffled
 from assay.methods.smoothed import Smoothed as Smoothed
 from assay.methods.tree_shap import TreeShap as TreeShap

@@ -33,7 +33,8 @@ class TreeShap:
     classifiers add up scores, log-odds. Where the model answers with these, they are explained (for scikit-learn's
     GradientBoostingClassifier: if they start at 0). Probabilities of boosted trees need two classes and a background,
     and are not exact, because shap scales the log-odds' values, reference by reference, to the difference of
-    probabilities. Needs no gradients; needs an estimator in scikit-learn's manner.
+    probabilities. A category that the trees read as one column gets one value. Needs no gradients; needs an estimator
+    in scikit-learn's manner, or a Booster of XGBoost or LightGBM.
     """
 
     background: int = 0  # how many reference rows replace unknown features; 0: the training rows in the trees
@@ -52,16 +53,23 @@ class TreeShap:
         return partial(background, count=self.background)
 
     def promised(self, query: Query) -> Tensor:
-        expected = torch.from_numpy(_expected(self._explainer(query), query.setting.model)).to(query.x)
+        explainer, model = self._explainer(query), query.setting.model
+        _shap_values(explainer, _table(model, query.x[:1]))  # of some packages' trees, v(none) is known only then
+        expected = torch.from_numpy(_expected(explainer, model)).to(query.x)
         return query.score(query.x) - expected[query.target]
 
     def __call__(self, query: Query) -> Tensor:
         explainer, model, target = self._explainer(query), query.setting.model, query.target.cpu().numpy()
-        values = _values(explainer, model, _table(query.x))[np.arange(len(target)), :, target]
+        per_class = _values(explainer, model, _table(model, query.x))
+        if per_class.shape[2] <= target.max():
+            raise NotApplicable(f"needs values of every class from shap, and it gives those of {per_class.shape[2]}")
+        values = per_class[np.arange(len(target)), :, target]
         _check_sum(
             query.score(query.x).double().cpu().numpy(), values.sum(axis=1) + _expected(explainer, model)[target]
         )
-        return torch.from_numpy(values).to(query.x).reshape(query.x.shape)
+        is_entries = values.shape[1] == query.x[0].numel()  # else a feature is a column, encoded in several entries
+        shape = query.x.shape if is_entries else (len(values), *query.setting.features.shape)
+        return torch.from_numpy(values).to(query.x).reshape(shape)
 
     def _explainer(self, query: Query) -> Any:
         estimator: Any = getattr(query.setting.model, "estimator", None)
@@ -69,15 +77,16 @@ class TreeShap:
             raise NotApplicable("needs trees in scikit-learn's manner, and this model is none")
         shap = _import_shap()
         options: dict[str, Any] = {"feature_perturbation": "tree_path_dependent"}
-        if self.background:
-            rows = _table(query.fitted["background"])
-            masker = shap.maskers.Independent(rows, max_samples=len(rows))  # its default is 100 rows
-            output = "probability" if _has_probabilities(query.setting.model) else "raw"
-            options = {"data": masker, "feature_perturbation": "interventional", "model_output": output}
+        trees: Any = getattr(estimator, "trees", estimator)  # of a Booster that was made an estimator
         try:
-            return shap.TreeExplainer(_score_trees(query.setting.model) or estimator, **options)
-        except (shap.utils._exceptions.InvalidModelError, NotImplementedError) as error:
-            name = type(estimator).__name__
+            if self.background:
+                rows = _table(query.setting.model, query.fitted["background"])
+                masker = shap.maskers.Independent(rows, max_samples=len(rows))  # its default is 100 rows
+                output = "probability" if _has_probabilities(query.setting.model) else "raw"
+                options = {"data": masker, "feature_perturbation": "interventional", "model_output": output}
+            return shap.TreeExplainer(_score_trees(query.setting.model) or trees, **options)
+        except Exception as error:  # shap raises plain ones, too
+            name = type(trees).__name__
             raise NotApplicable(f"needs trees that shap supports, and of {name} it says: {error}") from None
 
 
@@ -130,22 +139,33 @@ def _shap_tree(tree: Any, weights: Array) -> dict[str, Array]:
     }
 
 
-def _table(rows: Tensor) -> Array:
-    table: Array = rows.detach().flatten(1).cpu().numpy()
-    return table
+def _table(model: Any, rows: Tensor) -> Any:
+    """What the trees read: an array, or a frame where these are no entries."""
+    given = getattr(model, "given", None)
+    return rows.detach().flatten(1).cpu().numpy() if given is None else given(rows)
 
 
-def _values(explainer: Any, model: Any, rows: Array) -> Array:
+def _values(explainer: Any, model: Any, rows: Any) -> Array:
     """Shapley values of every class: (B, entries, classes)."""
-    values = np.asarray(explainer.shap_values(rows, check_additivity=False))
+    values = _shap_values(explainer, rows)
     values = values[..., None] if values.ndim == 2 else values
-    return _per_class(np.concatenate([-values, values], axis=-1) if _one_of_two(values, model) else values, model)
+    if _one_of_two(values, model):
+        values = np.concatenate([-values, values], axis=-1) / (1 if _has_probabilities(model) else 2)
+    return _per_class(values, model)
+
+
+def _shap_values(explainer: Any, rows: Any) -> Array:
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # about what earlier versions returned
+        return np.asarray(explainer.shap_values(rows, check_additivity=False))
 
 
 def _expected(explainer: Any, model: Any) -> Array:
     """v(none) of every class."""
     expected = np.atleast_1d(np.asarray(explainer.expected_value, dtype=float))
-    return _per_class(np.concatenate([1 - expected, expected]) if _one_of_two(expected, model) else expected, model)
+    if _one_of_two(expected, model):
+        second = expected if _has_probabilities(model) else expected / 2
+        expected = np.concatenate([1 - second if _has_probabilities(model) else -second, second])
+    return _per_class(expected, model)
 
 
 def _one_of_two(values: Array, model: Any) -> bool:

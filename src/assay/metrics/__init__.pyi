@@ -9,9 +9,11 @@ from assay.metrics.axiom_symmetry import AxiomSymmetry as AxiomSymmetry
 from assay.metrics.completeness import Completeness as Completeness
 from assay.metrics.confidence import Confidence as Confidence
 from assay.metrics.deletion import Deletion as Deletion
+from assay.metrics.f_fidelity import FFidelity as FFidelity
 from assay.metrics.ids import Ids as Ids
 from assay.metrics.ignores_part import IgnoresPart as IgnoresPart
 from assay.metrics.infidelity import Infidelity as Infidelity
+from assay.metrics.mask_leakage import MaskLeakage as MaskLeakage
 from assay.metrics.max_sensitivity import MaxSensitivity as MaxSensitivity
 from assay.metrics.modulo import ModuloDeletion as ModuloDeletion
 from assay.metrics.modulo import ModuloSensitivityN as ModuloSensitivityN

@@ -6,18 +6,21 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import adaptive_avg_pool2d
 
 from assay.core.errors import NotApplicable, SpecError
 from assay.core.evidence import Evidence, Score
+from assay.core.setting import Setting
 from assay.core.trial import Scene, Trial
 from assay.kit.layers import find_layer, forward_hooks
+from assay.kit.segments import rgb_pictures
+from assay.kit.top_rows import shares_in_common, varying
 from assay.metrics._rows import rows
 from assay.metrics._sibling import sibling_scene
 
-Array = npt.NDArray[np.float64]
+SIDE = 48  # pixels: pictures of samples are stored no larger
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class TopImages:
     three at its top. The share is relative to the larger number of the two models. Samples that tie for the last
     positions share them. A channel with equal activations everywhere in one of the models has no top and does not
     count. The score is undefined if no other channel remains, or with k samples or fewer. Says nothing about the
-    attribution: it is the same for every method.
+    attribution: it is the same for every method. The report shows the images of a few channels.
     """
 
     layer: str = ""  # name of a layer; empty: the environment's choice for class activation maps
@@ -55,7 +58,7 @@ class TopImages:
             raise SpecError(f"top_images: k={self.k} must be at least 1.")
 
     def probe(self, scene: Scene) -> dict[str, Tensor]:
-        """Activations (B, channels) of the model and of its sibling."""
+        """Activations (B, channels) of the model and of its sibling; small pictures of the samples, for the report."""
         other_scene = sibling_scene(scene)
         own, other = self._activations(scene, self.layer), self._activations(other_scene, self.other or self.layer)
         if own.shape != other.shape:
@@ -63,7 +66,7 @@ class TopImages:
                 f"needs as many channels in both models, and there are {own.shape[1]} and {other.shape[1]}: "
                 "ask for other layers"
             )
-        return {"own": own, "other": other}
+        return {"own": own, "other": other, **_small_pictures(scene.setting, scene.samples.x)}
 
     def __call__(self, trial: Trial) -> Evidence:
         probe = trial.probe or self.probe(trial.scene)
@@ -78,11 +81,10 @@ class TopImages:
         own, other = (evidence[name][defined].astype(np.float64) for name in ("own", "other"))
         if len(own) <= self.k:
             return Score(None, len(evidence), 0)
-        varying = (np.ptp(own, axis=0) > 0) & (np.ptp(other, axis=0) > 0)
-        if not varying.any():
+        columns = varying(own, other)
+        if not len(columns):
             return Score(None, len(evidence), 0)
-        left, right = (_among_top(side[:, varying], self.k) for side in (own, other))
-        common = np.minimum(left, right).sum(axis=0) / np.maximum(left.sum(axis=0), right.sum(axis=0))
+        common = shares_in_common(own[:, columns], other[:, columns], self.k)
         return Score(float(common.mean()), len(evidence), int(defined.sum()))
 
     def _activations(self, scene: Scene, name: str) -> Tensor:
@@ -114,10 +116,12 @@ class TopImages:
         return output.mean(dim=positions) if self.pool == "mean" else output.amax(dim=positions)
 
 
-def _among_top(values: Array, k: int) -> Array:
-    """The weight (n, channels) of a sample among the ``k`` largest; samples that tie for the last positions share them,
-    and those with the lowest value have weight 0."""
-    last = -np.partition(-values, k - 1, axis=0)[k - 1]
-    above, tied = values > last, values == last
-    share: Array = above + tied * (k - above.sum(axis=0)) / tied.sum(axis=0)
-    return np.where(values > values.min(axis=0), share, 0.0)
+def _small_pictures(setting: Setting, x: Tensor) -> dict[str, Tensor]:
+    """Images as RGB, uint8 (B, 3, h, w), of at most ``SIDE`` pixels a side; nothing of other data."""
+    if setting.kind != "image":
+        return {}
+    pictures = setting.picture(x) if setting.picture else rgb_pictures(x)
+    height, width = pictures.shape[2:]
+    factor = max(1, height / SIDE, width / SIDE)
+    small = adaptive_avg_pool2d(pictures.float(), (max(1, round(height / factor)), max(1, round(width / factor))))
+    return {"picture": (255 * small).round().byte()}

@@ -1,39 +1,44 @@
-"""The gallery of the page: pictures in a folder for images, bars for everything else."""
+"""The gallery of the page: pictures of images and series in a folder, coloured words, bars for everything else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
+from markupsafe import Markup
 from PIL import Image
 
 from assay.engine.store.arrays import Array
+from assay.report.colours import caption
 from assay.report.components import Component, by_label
+from assay.report.feature_bars import BarColumn, feature_bars
 from assay.report.loaded_run import LoadedRun
-from assay.report.pictures import BAR_NOTE, MAP_NOTE, caption, diverging, enlarged, picture, span
+from assay.report.pictures import BAR_NOTE, draw_input, draw_map, map_note, span
 from assay.report.ranked_bars import NOTE as RANKED_NOTE
 from assay.report.ranked_bars import RankedBars, ranked_bars
-from assay.report.samples import FEATURES, GallerySamples, gallery_samples, largest_features
+from assay.report.samples import FEATURES, GallerySamples, gallery_samples
+from assay.report.words import coloured, words_html
 
 BAR_COLUMN = 100.0  # width of a column of bars
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture of a sample: an image file, or bars, or the reason why there is neither."""
+    """One picture of a sample: an image file, a text, or bars, or the reason why there is none."""
 
     source: str = ""
     alt: str = ""
     caption: str = ""
     bars: tuple[tuple[float, float, bool, str], ...] = ()  # start and width in percent, positive?, value
+    others: str = ""  # the sum of the features without bars
+    text: Markup = Markup("")  # coloured words
     reason: str = ""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One sample: a row of pictures, or a table of bars."""
+    """One sample: its pictures, or a table of bars."""
 
     title: str
     pictures: tuple[Picture, ...]
@@ -51,7 +56,7 @@ class GalleryPanel:
     note: str
     heads: tuple[Component | str, ...]
     samples: tuple[Sample, ...]
-    kind: str = ""
+    kind: str = ""  # image, ranked, stacked (one below the other), bars
     reason: str = ""
 
 
@@ -71,11 +76,13 @@ def _panel(samples: GallerySamples, methods: list[Component], folder: Path, inde
     if samples.ranked:
         rows = tuple(_ranked_samples(samples, methods))
         return GalleryPanel(samples.environment, RANKED_NOTE, ("truth", *methods), rows, "ranked")
-    heads: tuple[Component | str, ...] = ("input", *(["truth"] if samples.truth is not None else []), *methods)
-    make_rows = _image_samples if samples.kind == "image" else _bar_samples
-    rows = tuple(make_rows(samples, methods, folder, index))
-    note = MAP_NOTE + _input_note(samples.x) if samples.kind == "image" else BAR_NOTE
-    return GalleryPanel(samples.environment, note, heads, rows, samples.kind)
+    heads: tuple[Component | str, ...] = (*(["truth"] if samples.truth is not None else []), *methods)
+    if samples.is_text:
+        return GalleryPanel(samples.environment, map_note(samples), heads, tuple(_texts(samples, methods)), "stacked")
+    if samples.kind == "image" or samples.layout is not None:
+        kind, rows = "image" if samples.layout is None else "stacked", tuple(_drawn(samples, methods, folder, index))
+        return GalleryPanel(samples.environment, _note(samples), ("input", *heads), rows, kind)
+    return GalleryPanel(samples.environment, BAR_NOTE, heads, tuple(_bar_samples(samples, methods)), "bars")
 
 
 def _ranked_samples(samples: GallerySamples, methods: list[Component]) -> Iterator[Sample]:
@@ -97,61 +104,61 @@ def _columns(samples: GallerySamples, methods: list[Component]) -> Iterator[tupl
         yield method.label, samples.maps[method.label]
 
 
-def _input_note(x: Array) -> str:
-    low, high = span(x)
+def _note(samples: GallerySamples) -> str:
+    low, high = (0, 1) if samples.x is None or samples.layout is not None else span(samples.x)
     usual = low == 0 and high in (1, 255)
-    return "" if usual else f" Inputs are shown from black ({low:.3g}) to white ({high:.3g})."
+    scale = "" if usual else f" Inputs are shown from black ({low:.3g}) to white ({high:.3g})."
+    return f"{map_note(samples)}{scale}"
 
 
-def _image_samples(samples: GallerySamples, methods: list[Component], folder: Path, index: int) -> Iterator[Sample]:
-    assert samples.x is not None
-    ends = span(samples.x)
-    for sample, x in enumerate(samples.x):
-        title = samples.title(sample)
-        stem = f"images/e{index}-s{sample}"
-        pictures = [Picture(_save(picture(x, ends), folder, f"{stem}-input.png"), f"input, {title}")]
+def _drawn(samples: GallerySamples, methods: list[Component], folder: Path, index: int) -> Iterator[Sample]:
+    """Images and series."""
+    for at in range(len(samples)):
+        title, stem = samples.title(at), f"images/e{index}-s{at}"
+        pictures = [Picture(_save(draw_input(samples, at), folder, f"{stem}-input.png"), f"input, {title}")]
         for number, (name, column) in enumerate(_columns(samples, methods)):
             if isinstance(column, str):
                 pictures.append(Picture(reason=column))
                 continue
-            scale = 1.0 if name in samples.one_scale else None
-            source = _save(diverging(column[sample], scale), folder, f"{stem}-{number}.png")
+            source = _save(draw_map(samples, at, column[at], samples.scale(name)), folder, f"{stem}-{number}.png")
             alt = "truth" if name == "truth" and not number else f"attribution by {name}"
-            pictures.append(Picture(source, f"{alt}, {title}", caption(column[sample])))
-        yield Sample(title, tuple(pictures))
+            pictures.append(Picture(source, f"{alt}, {title}", caption(column[at])))
+        yield Sample(title, tuple(pictures), wrong=any(samples.mistakes[at : at + 1]))
 
 
 def _save(image: Image.Image, folder: Path, name: str) -> str:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    enlarged(image).save(path, optimize=True)
+    image.save(path, optimize=True)
     return name
 
 
-def _bar_samples(samples: GallerySamples, methods: list[Component], folder: Path, index: int) -> Iterator[Sample]:
-    assert samples.x is not None
-    for sample in range(len(samples)):
-        x = samples.x[sample].ravel()
-        columns = [
-            column if isinstance(column, str) else column[sample].ravel() for _, column in _columns(samples, methods)
-        ]
-        weights = next((column for column in columns if not isinstance(column, str)), x)
-        features = largest_features(weights)
-        first = _bars(x, features) if len(x) == len(weights) else Picture(reason="more than one number per feature")
+def _texts(samples: GallerySamples, methods: list[Component]) -> Iterator[Sample]:
+    for at, words in enumerate(samples.words):
         pictures = [
-            first,
-            *(Picture(reason=column) if isinstance(column, str) else _bars(column, features) for column in columns),
+            Picture(reason=column) if isinstance(column, str) else _text(words, column[at], samples.scale(name))
+            for name, column in _columns(samples, methods)
         ]
-        names = tuple(samples.name(feature) for feature in features)
-        yield Sample(samples.title(sample), tuple(pictures), names, len(weights) - len(features))
+        yield Sample(samples.title(at), tuple(pictures), wrong=any(samples.mistakes[at : at + 1]))
 
 
-def _bars(values: Array, features: list[int]) -> Picture:
-    largest = float(np.abs(values).max()) or 1.0
-    half = BAR_COLUMN / 2
+def _text(words: Sequence[str], values: Array, largest: float | None) -> Picture:
+    return Picture(text=Markup(words_html(coloured(words, values, largest))), caption=caption(values))
+
+
+def _bar_samples(samples: GallerySamples, methods: list[Component]) -> Iterator[Sample]:
+    columns = [column for _, column in _columns(samples, methods)]
+    for at in range(len(samples)):
+        found = feature_bars(samples, at, columns)
+        pictures = [Picture(reason=column) if isinstance(column, str) else _bars(column) for column in found.columns]
+        yield Sample(samples.title(at), tuple(pictures), found.labels, found.hidden)
+
+
+def _bars(column: BarColumn) -> Picture:
+    largest, half = column.largest or 1.0, BAR_COLUMN / 2
     bars = []
-    for feature in features:
-        value = float(values[feature])
+    for value in map(float, column.values):
         width = round(abs(value) / largest * half, 2)
         bars.append((half if value >= 0 else round(half - width, 2), width, value >= 0, f"{value:.3g}"))
-    return Picture(caption=caption(values), bars=tuple(bars))
+    scale = f"± {column.largest:.3g}" if column.largest else "0 everywhere"
+    return Picture(caption=scale, bars=tuple(bars), others=f"{column.others + 0.0:.3g}")

@@ -30,6 +30,7 @@ from assay.report.scatter import agreement_sections
 from assay.report.slope_charts import slope_sections
 from assay.report.sweep_charts import sweep_panels
 from assay.report.text import counted, interval_text, listed, number, percent, seconds
+from assay.report.top_images_page import top_images_panels
 from assay.report.violins import violin_panels
 
 
@@ -63,6 +64,7 @@ def _context(loaded: LoadedRun, output: Path) -> dict[str, Any]:
         "common_levels": loaded.result.common_levels,
         "first": first_screen(loaded.result, panels),
         "panels": panels,
+        "top_panels": top_images_panels(loaded, output),
         "groups": groups(loaded),
         "failed_count": len(loaded.result.failed()),
         "undefined_metrics": undefined_metrics(loaded),

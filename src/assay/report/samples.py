@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,11 @@ from assay.core.records import Record
 from assay.engine.store.arrays import Array
 from assay.report.damages import DAMAGED
 from assay.report.loaded_run import LoadedRun, Series
+from assay.report.series import Layout
 from assay.report.text import listed
 
-FEATURES = 24  # how many features of a table are shown
+FEATURES = 24  # how many features of a table are shown where each method has an order of its own
+NOUNS = {"table": "column", "tokens": "position", "series": "channel"}  # what features without names are called
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +26,10 @@ class GallerySamples:
     """The samples of one environment that the study's gallery asks for, of its first seed."""
 
     environment: str
-    kind: str = ""  # image, table, tokens
-    names: tuple[str, ...] = ()  # of a table's features
+    kind: str = ""  # image, table, tokens, series
+    names: tuple[str, ...] = ()  # of a table's features, or of a series' channels
     classes: tuple[str, ...] = ()  # one per sample; empty where the model does not classify
-    x: Array | None = None  # (n, *entries)
+    x: Array | None = None  # (n, *entries); of images in their colours, where these are known
     truth: Array | None = None  # (n, *features)
     maps: Mapping[str, Array | str] | None = None  # by method: (n, *features), or why there is none
     reason: str = ""  # why there is nothing to show
@@ -35,15 +37,44 @@ class GallerySamples:
     mistakes: tuple[str, ...] = ()  # the class that the model predicts for each sample; empty where that is right
     informative: frozenset[int] | None = None  # features that may have an effect; None: not known
     one_scale: frozenset[str] = frozenset()  # methods whose maps are drawn from -1 to 1, so that they can be compared
+    groups: tuple[int, ...] = ()  # the feature of every entry of a table
+    words: tuple[tuple[str, ...], ...] = ()  # per sample the text of each feature, where samples differ in it
+    layout: Layout | None = None  # of a series
+    answers: tuple[str, ...] = ()  # per sample what is explained, and the model's answer; empty: not told
 
     def name(self, feature: int) -> str:
-        return self.names[feature] if feature < len(self.names) else str(feature)
+        return self.names[feature] if feature < len(self.names) else f"{NOUNS.get(self.kind, 'feature')} {feature}"
+
+    def label(self, position: int, feature: int) -> str:
+        """A feature's name with its value, as the sample's words say it, or as the model reads it where it is one
+        number: ``age = 39``."""
+        value = self._value(position, feature)
+        return f"{self.name(feature)} = {value}" if value else self.name(feature)
+
+    def _value(self, position: int, feature: int) -> str:
+        if self.words:
+            return self.words[position][feature] if feature < len(self.words[position]) else ""
+        entries = np.flatnonzero(np.array(self.groups) == feature)
+        if self.x is None or len(entries) != 1:
+            return ""
+        value = float(self.x[position].ravel()[entries[0]])
+        return f"{value:.4g}" if abs(value) < 1000 else f"{value:.7g}"
 
     def title(self, position: int) -> str:
         """Which sample it is, of which class, and whether the model takes it for another."""
         parts = [f"sample {self.indices[position]}", *self.classes[position : position + 1]]
         mistake = self.mistakes[position] if self.mistakes else ""
-        return ", ".join([*parts, *([f"misclassified as {mistake}"] if mistake else [])])
+        parts += [f"misclassified as {mistake}"] if mistake else []
+        return ", ".join([*parts, *self.answers[position : position + 1]])
+
+    @property
+    def is_text(self) -> bool:
+        """Whether samples are drawn as coloured words."""
+        return self.kind == "tokens" and bool(self.words)
+
+    def scale(self, method: str) -> float | None:
+        """The end of the scale of a method's colours; None: the largest absolute value of each map."""
+        return 1.0 if method in self.one_scale else None
 
     @property
     def ranked(self) -> bool:
@@ -75,27 +106,34 @@ def _load_samples(loaded: LoadedRun, environment: str, key: str) -> GallerySampl
     if not indices:
         asked = listed([str(index) for index in stored])
         return GallerySamples(environment, reason=f"the gallery asks for {asked}, and {evaluated} were evaluated")
-    chosen, informative = [stored.index(index) for index in indices], record.data.get("informative")
-    part = {name: array[chosen] for name, array in arrays.items()}
-    return GallerySamples(
-        environment,
-        record.data["kind"],
-        tuple(record.data["names"]),
-        _classes(part["label"], record.data["classes"]),
-        part["x"],
-        part.get("effect"),
-        {series["method"]: _load_maps(loaded, series, indices, record) for series in gallery_series},
+    chosen = [stored.index(index) for index in indices]
+    found = read_samples(environment, record.data, {name: array[chosen] for name, array in arrays.items()}, chosen)
+    return replace(
+        found,
+        maps={series["method"]: _load_maps(loaded, series, indices, record) for series in gallery_series},
         indices=indices,
-        mistakes=_mistakes(part, record.data["classes"]),
-        informative=None if informative is None else frozenset(informative),
         one_scale=frozenset(entry.label for entry in loaded.study.methods if entry.spec.name == DAMAGED),
     )
 
 
-def largest_features(weight: Array) -> list[int]:
-    """The indices of the features to show, ascending: all, or the ``FEATURES`` of largest absolute weight."""
-    largest = np.argsort(-np.abs(weight), kind="stable")[:FEATURES]
-    return sorted(int(index) for index in largest)
+def read_samples(
+    environment: str, facts: Mapping[str, Any], arrays: Mapping[str, Array], chosen: Sequence[int]
+) -> GallerySamples:
+    """Samples without attributions, from what is stored of them; ``chosen`` are the positions that the arrays hold."""
+    informative = facts.get("informative")
+    return GallerySamples(
+        environment,
+        facts["kind"],
+        tuple(facts["names"]),
+        _classes(arrays["label"], facts["classes"]),
+        arrays.get("picture", arrays["x"]),
+        arrays.get("effect"),
+        mistakes=_mistakes(arrays, facts["classes"]),
+        informative=None if informative is None else frozenset(informative),
+        groups=tuple(facts["groups"]),
+        words=tuple(tuple(facts["words"][position]) for position in chosen) if facts.get("words") else (),
+        layout=Layout.of(facts.get("series")),
+    )
 
 
 def _classes(labels: Array, names: list[str]) -> tuple[str, ...]:
@@ -133,11 +171,14 @@ def per_feature(attribution: Array, facts: Mapping[str, Any]) -> Array:
     values = np.asarray(attribution, dtype=np.float64)
     if values.shape[1:] != entries:
         return values.reshape(len(values), *features)
-    if facts["kind"] == "image":
-        return np.asarray(values.sum(axis=1))
-    if facts["kind"] == "tokens":
-        return np.asarray(values.sum(axis=-1))
-    groups = np.asarray(facts["groups"])
-    if len(groups) < features[0]:  # every feature has an entry
-        raise StoreError(f"{features[0]} features are stated, and {len(groups)} entries")
-    return np.stack([values[:, groups == feature].sum(axis=1) for feature in range(features[0])], axis=1)
+    if facts["groups"] or facts["kind"] == "table":
+        return _grouped(values, np.asarray(facts["groups"]), features[0])
+    if (layout := Layout.of(facts.get("series"))) is not None:
+        return layout.pooled(values)
+    return np.asarray(values.sum(axis=1 if facts["kind"] == "image" else -1))
+
+
+def _grouped(values: Array, groups: Array, features: int) -> Array:
+    if len(groups) < features:  # every feature has an entry
+        raise StoreError(f"{features} features are stated, and {len(groups)} entries")
+    return np.stack([values[:, groups == feature].sum(axis=1) for feature in range(features)], axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Literal
 
@@ -29,9 +30,17 @@ class Estimator(nn.Module):
     rows, give the number of ``classes``: column c is then for label c, and a missing class has probability 0.
 
     ``scores`` passes over ``predict_proba``: boosted trees add up scores, whose softmax the probabilities are.
+    ``given`` makes what the estimator reads of entries; without it, these are an array, or a frame if the estimator was
+    fitted on named columns.
     """
 
-    def __init__(self, estimator: Any, classes: int | None = None, scores: bool = False) -> None:
+    def __init__(
+        self,
+        estimator: Any,
+        classes: int | None = None,
+        scores: bool = False,
+        given: Callable[[Tensor], Any] | None = None,
+    ) -> None:
         super().__init__()
         answers = [name for name in ANSWERS[scores:] if hasattr(estimator, name)]
         if not answers:
@@ -39,6 +48,7 @@ class Estimator(nn.Module):
         self.estimator = estimator
         self.classes = classes
         self.answer = answers[0]
+        self.given = given
         self.eval()  # a fitted estimator is never in training mode
 
     @property
@@ -49,10 +59,14 @@ class Estimator(nn.Module):
         return "logits" if self.answer == "decision_function" else "probabilities"
 
     def forward(self, x: Tensor) -> Tensor:
-        outputs = _outputs(self.estimator, self.answer, _table(self.estimator, x))
+        outputs = _outputs(self.estimator, self.answer, self.table(x))
         if self.classes is not None:
             outputs = self._to_all_classes(outputs, self.classes)
         return torch.as_tensor(outputs, dtype=x.dtype, device=x.device)
+
+    def table(self, x: Tensor) -> Any:
+        """Rows in the estimator's format."""
+        return _table(self.estimator, x) if self.given is None else self.given(x)
 
     def _to_all_classes(self, outputs: NDArray[Any], classes: int) -> NDArray[Any]:
         """Columns for all classes, from the columns of the classes seen in training."""
@@ -78,7 +92,7 @@ def as_model(model: Any, outputs: str | None) -> tuple[Any, str]:
 
 
 def _table(estimator: Any, x: Tensor) -> Any:
-    """Rows in the estimator's format: a pandas frame if it was fitted on named columns."""
+    """An array, or a pandas frame if the estimator was fitted on named columns."""
     rows = x.detach().flatten(1).cpu().numpy()
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
@@ -98,7 +112,7 @@ def _matrix(estimator: Any, answer: Any) -> NDArray[Any]:
     """(N,) or (N, outputs) -> (N, outputs)."""
     if isinstance(answer, list):  # scikit-learn returns a list if there are several labels per row
         raise AssayError(f"{type(estimator).__name__} predicts {len(answer)} labels per row: explain one at a time.")
-    matrix = np.asarray(answer)
+    matrix = np.array(answer)  # a copy: frames give arrays that cannot be written
     return matrix[:, None] if matrix.ndim == 1 else matrix
 
 

@@ -31,6 +31,8 @@ class Rows:
     words: tuple[tuple[str, ...], ...] = ()  # by row, the text of each feature, where rows have features of their own
     reference: Tensor | None = None  # (M, *entries), training rows; None: the user gave none
     notes: tuple[str, ...] = ()  # sentences about what was chosen or converted
+    reference_label: NDArray[Any] | None = None  # (M,) as the user gave them; None: none
+    picture: Callable[[Tensor], Tensor] | None = None  # entries of images -> colours in 0..1; None: not known
 
     def __len__(self) -> int:
         return len(self.x)

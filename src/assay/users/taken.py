@@ -16,5 +16,6 @@ class Taken:
 
     module: nn.Module
     outputs: Outputs
+    count: int  # of outputs
     classes: tuple[str, ...] = ()  # names of the outputs, where the model knows them
     notes: tuple[str, ...] = ()  # sentences about what was chosen: which output, how rows are passed

@@ -8,6 +8,7 @@ SIBLING = "assay.metrics._sibling"
 OUTPUT = "assay.metrics.output_difference"
 MAPS = "assay.metrics.attribution_difference"
 TOP = "assay.metrics.top_images"
+TOP_ROWS = "assay.kit.top_rows"
 
 MUTANTS = [
     Mutant(
@@ -227,69 +228,74 @@ MUTANTS = [
     Mutant(
         "top_images",
         "one image fewer",
-        TOP,
-        "_among_top",
+        TOP_ROWS,
+        "among_top",
         "np.partition(-values, k - 1, axis=0)[k - 1]",
         "np.partition(-values, k - 1, axis=0)[max(k - 2, 0)]",
     ),
     Mutant(
         "top_images",
         "the least active",
-        TOP,
-        "_among_top",
+        TOP_ROWS,
+        "among_top",
         "last = -np.partition(-values, k - 1, axis=0)[k - 1]",
         "values = -values\nlast = -np.partition(-values, k - 1, axis=0)[k - 1]",
     ),
     Mutant(
         "top_images",
         "ties all belong",
-        TOP,
-        "_among_top",
+        TOP_ROWS,
+        "among_top",
         "tied * (k - above.sum(axis=0)) / tied.sum(axis=0)",
         "tied * 1.0",
     ),
     Mutant(
         "top_images",
         "ties never belong",
-        TOP,
-        "_among_top",
+        TOP_ROWS,
+        "among_top",
         "tied * (k - above.sum(axis=0)) / tied.sum(axis=0)",
         "tied * 0.0",
     ),
     Mutant(
         "top_images",
         "in either instead of both",
-        TOP,
-        "TopImages.reduce",
-        "np.minimum(left, right)",
-        "np.maximum(left, right)",
+        TOP_ROWS,
+        "shares_in_common",
+        "np.minimum(first, second)",
+        "np.maximum(first, second)",
     ),
     Mutant(
         "top_images",
         "of k, however few fire",
-        TOP,
-        "TopImages.reduce",
-        "np.maximum(left.sum(axis=0), right.sum(axis=0))",
-        "self.k",
+        TOP_ROWS,
+        "shares_in_common",
+        "np.maximum(first.sum(axis=0), second.sum(axis=0))",
+        "k",
     ),
     Mutant(
         "top_images",
         "of the smaller number",
-        TOP,
-        "TopImages.reduce",
-        "np.maximum(left.sum(axis=0), right.sum(axis=0))",
-        "np.minimum(left.sum(axis=0), right.sum(axis=0))",
+        TOP_ROWS,
+        "shares_in_common",
+        "np.maximum(first.sum(axis=0), second.sum(axis=0))",
+        "np.minimum(first.sum(axis=0), second.sum(axis=0))",
     ),
     Mutant(
-        "top_images", "the lowest activate too", TOP, "_among_top", "values > values.min(axis=0)", "values == values"
+        "top_images",
+        "the lowest activate too",
+        TOP_ROWS,
+        "among_top",
+        "values > values.min(axis=0)",
+        "values == values",
     ),
     Mutant(
         "top_images",
         "the sibling may be constant",
-        TOP,
-        "TopImages.reduce",
-        "(np.ptp(own, axis=0) > 0) & (np.ptp(other, axis=0) > 0)",
-        "np.ptp(own, axis=0) > 0",
+        TOP_ROWS,
+        "varying",
+        "(np.ptp(left, axis=0) > 0) & (np.ptp(right, axis=0) > 0)",
+        "np.ptp(left, axis=0) > 0",
     ),
     Mutant(
         "top_images", "few images say something", TOP, "TopImages.reduce", "len(own) <= self.k", "len(own) < self.k"

@@ -10,6 +10,7 @@ from scipy.ndimage import gaussian_filter
 from scipy.stats import pearsonr
 
 Answer = Callable[[np.ndarray], float]
+Drawn = Sequence[Sequence[float]]
 
 
 def normalise(values: Sequence[float]) -> list[float]:
@@ -196,3 +197,19 @@ def correlation(
     if np.ptp(sums) <= 1e-12 * max(map(abs, sums)) or np.ptp(drops) <= 1e-12:
         return None
     return float(pearsonr(sums, drops).statistic)
+
+
+def answer_without_some(
+    ask: Answer, images: Callable[[Sequence[int]], list[np.ndarray]], chosen: Sequence[int], chance: float, drawn: Drawn
+) -> float:
+    """F-Fidelity: the mean answer over draws; in each one every chosen feature is removed with this chance.
+
+    ``images`` makes the inputs without some features: one for each reference row, or one. ``drawn`` has a number from 0
+    to 1 for every feature in every draw: below the chance the feature is removed.
+    """
+    answers = []
+    for numbers in drawn:
+        removed = [feature for feature in chosen if numbers[feature] < chance]
+        versions = images(removed)
+        answers.append(sum(ask(image) for image in versions) / len(versions))
+    return sum(answers) / len(answers)

@@ -66,6 +66,8 @@ def test_every_name_of_another_library_suggests_a_component_and_is_none_itself(o
 
 
 ONE_COMPONENT = {
+    "f_fidelity_minus(draws=4)": "f_fidelity(part='minus', draws=4)",
+    "f_fidelity_plus": "f_fidelity(part='plus')",
     "insertion(steps=4)": "deletion(direction='insert', steps=4)",
     "ids_descending": "ids(order='descending')",
     "modulo_insertion(absolute=False)": "modulo_deletion(direction='insert', absolute=False)",

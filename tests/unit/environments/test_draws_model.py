@@ -48,6 +48,8 @@ CASES = {
     "in_domain(of=cifar(), epochs=0)": False,
     "beside(of=cifar(), other=cifar(network='resnet8_wide_stem'))": False,
     "beside(of=cifar(), other=cifar(weights='trained'))": True,
+    "calibrated(of=cifar())": False,
+    "calibrated(of=in_domain(of=cifar()))": True,
 }
 """Whether the seed draws the model."""
 

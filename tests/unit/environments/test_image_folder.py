@@ -209,9 +209,9 @@ def test_a_damaged_image_is_named_when_it_is_read(photos):
     [
         ({"model": "mine_for_photos:four"}, "has 4 outputs, and '.*photos' names 3 classes. Write the classes of all"),
         ({"model": "mine_for_photos:for_five_channels"}, r"the model cannot read rows of shape \(3, 8, 8\)"),
-        ({"model": "mine_for_photos"}, "image_folder: 'mine_for_photos' names no model"),
+        ({"model": "mine_for_photos"}, "'mine_for_photos' names no model"),
         ({"model": "mine_for_photos:CODE"}, "module 'mine_for_photos' has no 'CODE'"),
-        ({"weights": "absent.pth"}, "image_folder: there is no file 'absent.pth'"),
+        ({"weights": "absent.pth"}, "there is no file 'absent.pth'"),
     ],
 )
 def test_a_network_that_does_not_fit_is_refused(photos, more, words):

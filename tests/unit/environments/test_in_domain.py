@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -16,6 +16,9 @@ from torch.nn.functional import cross_entropy
 
 from assay.catalogue.build import build, describe
 from assay.catalogue.registry import resolve
+from assay.check.contracts.environment_case import EnvironmentCase
+from assay.check.contracts.environments import CONTRACTS
+from assay.check.contracts.fault import examine
 from assay.core.errors import SpecError
 from assay.core.rng import generator
 from assay.core.setting import Setting
@@ -113,7 +116,85 @@ def test_images_are_moved_before_a_cell_is_left_out() -> None:
     assert torch.equal(corner.any(dim=1), corner.all(dim=1))
 
 
-def literal(environment: InDomain, seed: int) -> Mapping[str, Tensor]:
+@pytest.mark.parametrize(("canvas", "value"), [("zero", 0.0), (0.7, 0.7)])
+@pytest.mark.parametrize(("share", "count"), [(0.1, 14), (0.15, 22)])
+def test_with_masks_of_features_every_view_lacks_exactly_that_share_of_the_pixels(
+    canvas: Any, value: float, share: float, count: int
+) -> None:
+    environment, views = replace(TINY, shift=0, canvas=canvas, masks="features", share=share), 2000
+    x = 2 + torch.rand(views, 3, 12, 12, generator=generator("views"))
+    seen = environment._view(setting(), x, generator("test"))
+    gone = (seen != x).any(dim=1)
+    everywhere = gone[:, None].expand_as(x)  # all channels
+    assert torch.equal(seen[everywhere], torch.full_like(seen, value)[everywhere])
+    missing = gone.flatten(1)
+    assert (missing.sum(dim=1) == count).all()
+    chance = count / 144
+    error = (chance * (1 - chance) / views) ** 0.5
+    assert float((missing.double().mean(dim=0) - chance).abs().max()) < 5 * error  # each pixel as often as another
+    beside = (missing[:, :-1] & missing[:, 1:]).double().sum(dim=1).mean()
+    together = 143 * chance * (count - 1) / 143
+    assert abs(float(beside) - together) < 5 * (together / views) ** 0.5  # and anywhere: no cells
+
+
+def test_features_are_drawn_anew_in_every_step() -> None:
+    x, random = 2 + torch.rand(300, 3, 12, 12, generator=generator("views")), generator("test")
+    environment, here = replace(TINY, shift=0, masks="features"), setting()
+    first, second = (environment._view(here, x, random).eq(0).all(dim=1).flatten(1) for _ in range(2))
+    common = (first & second).sum(dim=1).double()  # of 14 each
+    assert abs(float(common.mean()) - 14 * 14 / 144) < 5 * (14 * 14 / 144 / 300) ** 0.5
+    assert torch.equal(environment._view(here, x, generator("test")).eq(0).all(dim=1).flatten(1), first)
+
+
+def test_fine_tuned_without_features_it_is_right_more_often_than_before_where_they_are_missing() -> None:
+    environment = replace(TINY, masks="features", share=0.5)
+    samples, here = TINY.sample(range(300), 1), setting(environment)
+    holes = torch.rand(300, 1, 12, 12, generator=generator("holes")) < 0.5
+    x = samples.x.masked_fill(holes, 0.0)
+    assert here.sibling is not None
+    assert right(here.model, x, samples.label) > right(here.sibling, x, samples.label) + 0.05
+
+
+def test_with_masks_of_features_it_keeps_the_promises_of_an_environment() -> None:
+    case = EnvironmentCase("in_domain(masks='features')", replace(TINY, masks="features"))
+    assert examine(case, CONTRACTS) == []
+
+
+def test_masks_are_written_and_are_part_of_the_key() -> None:
+    texts = [WRITTEN.replace("epochs=1)", f"epochs=1{more})") for more in ("", ", masks='features'", ", share=0.2")]
+    specs = [resolve("environments", Spec.parse(text)) for text in texts]
+    assert [(made.masks, made.share) for made in (build("environments", spec) for spec in specs)] == [
+        ("cell", 0.1),
+        ("features", 0.1),
+        ("cell", 0.2),
+    ]
+    assert len({make_place(Component("environments", spec), 0, 0).model.key for spec in specs}) == 3
+    with pytest.raises(SpecError, match="masks"):
+        resolve("environments", Spec.parse(WRITTEN.replace("epochs=1)", "epochs=1, masks='pixels')")))
+
+
+def lacking_a_cell(x: Tensor, random: Generator) -> Tensor:
+    """Half of the rows lack one column."""
+    columns = torch.randint(x.shape[1], (len(x),), generator=random)
+    lacking, seen = torch.rand(len(x), generator=random) < 0.5, x.clone()
+    for row in range(len(x)):
+        if lacking[row]:
+            seen[row, columns[row]] = 0.0
+    return seen
+
+
+def lacking_features(x: Tensor, random: Generator) -> Tensor:
+    """Every row lacks the two of eight columns with the smallest numbers."""
+    numbers, seen = torch.rand(*x.shape, generator=random).tolist(), x.clone()
+    for row, drawn in enumerate(numbers):
+        for column in sorted(range(len(drawn)), key=drawn.__getitem__)[: round(0.3 * len(drawn))]:
+            seen[row, column] = 0.0
+    return seen
+
+
+def literal(
+    environment: InDomain, seed: int, lacking: Callable[[Tensor, Generator], Tensor] = lacking_a_cell
+) -> Mapping[str, Tensor]:
     """Fine-tuning of a table's model, written out with PyTorch's own optimiser and schedule."""
     weights = environment.of.train(seed)  # type: ignore[attr-defined]
     here = environment.of.setting(seed, weights)
@@ -126,21 +207,17 @@ def literal(environment: InDomain, seed: int) -> Mapping[str, Tensor]:
         order = torch.randperm(len(x), generator=random)
         for start in range(0, len(x), environment.batch):
             rows = order[start : start + environment.batch]
-            seen = x[rows].clone()
-            columns = torch.randint(x.shape[1], (len(rows),), generator=random)
-            lacking = torch.rand(len(rows), generator=random) < 0.5
-            for row in range(len(rows)):
-                if lacking[row]:
-                    seen[row, columns[row]] = 0.0
             sgd.zero_grad()
-            cross_entropy(model(seen), label[rows]).backward()
+            cross_entropy(model(lacking(x[rows], random)), label[rows]).backward()
             sgd.step()
         schedule.step()
     return model.state_dict()
 
 
-def test_training_is_sgd_with_momentum_decay_and_steps_on_reference_rows() -> None:
-    expected, found = literal(TABLE, 0), trained(TABLE)
+@pytest.mark.parametrize(("masks", "lacking"), [("cell", lacking_a_cell), ("features", lacking_features)])
+def test_training_is_sgd_with_momentum_decay_and_steps_on_reference_rows(masks: Any, lacking: Any) -> None:
+    environment = replace(TABLE, masks=masks, share=0.3)
+    expected, found = literal(environment, 0, lacking), trained(environment)
     for name, tensor in expected.items():
         torch.testing.assert_close(found[f"model.{name}"], tensor, rtol=1e-5, atol=1e-6)
     assert not torch.allclose(found["model.network.0.weight"], found["of.network.0.weight"])
@@ -175,6 +252,8 @@ def test_what_cannot_be_fine_tuned_is_refused(environment: Any) -> None:
         ({"canvas": "blur"}, "no canvas 'blur'.*zero, true, mean, uniform or a number"),
         ({"epochs": -1}, "epochs and shift are 0 or more"),
         ({"batch": 0}, "batch and step 1 or more"),
+        ({"masks": "features", "share": 0.0}, "share=0.0 of the features must lie between 0 and 1"),
+        ({"masks": "features", "share": 1.0}, "share=1.0 of the features"),
     ],
 )
 def test_what_cannot_be_is_refused_at_once(changes: dict[str, Any], message: str) -> None:

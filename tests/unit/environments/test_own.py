@@ -56,7 +56,7 @@ def test_a_changed_file_and_changed_code_change_the_key(tmp_path, monkeypatch) -
 @pytest.mark.parametrize(
     "arrays, words",
     [
-        ({"z": np.eye(2)}, "no rows in an array 'x'"),
+        ({"y": np.eye(2)}, "no rows: name their array 'x'"),
         ({"x": np.eye(2), "y": np.zeros(3)}, "one label per row"),
         ({"x": np.eye(2), "reference_y": np.zeros(3)}, "one label per row"),
     ],

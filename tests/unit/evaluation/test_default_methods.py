@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+import small_data
 from assay.evaluation import defaults
 from assay.evaluation.defaults import LIME, default_methods
 from assay.own_model import own_model
@@ -112,3 +113,27 @@ def test_an_image_model_without_gradients_gets_occlusion():
 
     found, _ = methods_of(Counts(), rows(1, 4, 4))
     assert found == ["occlusion", *CONTROLS]
+
+
+@pytest.mark.parametrize("first", [True, False])  # a convolution, an LSTM
+@pytest.mark.parametrize(
+    ("by", "shapley"), [("channels", "exact_shapley"), ("steps", "kernel_shap"), ("both", "kernel_shap")]
+)
+def test_a_series_gets_gradients_and_shapley_values_of_its_steps_or_channels(by, shapley, first):
+    given = small_data.series(by, first)
+    found, left_out = default_methods(given.setting, given.samples)
+    assert found == [*GRADIENTS, shapley, "feature_ablation", "random_map"]
+    assert left_out == []
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [
+        (12, ["exact_shapley", "feature_ablation"]),
+        (13, ["kernel_shap", "feature_ablation"]),
+        (257, ["feature_ablation"]),
+    ],
+)
+def test_words_that_a_black_box_reads_get_methods_that_leave_some_out(count, expected):
+    given = small_data.texts(("good " * count, "boring"))
+    assert default_methods(given.setting, given.samples)[0] == [*expected, "random_map"]

@@ -5,7 +5,15 @@ import torch
 
 from assay.core.errors import SpecError
 from assay.core.spec import Spec
-from assay.evaluation.canvases import CHOICES, canvas_names, canvases, first_that_fits, on_canvases, takes_canvas
+from assay.evaluation.canvases import (
+    CHOICES,
+    canvas_names,
+    canvases,
+    first_that_fits,
+    needs_reference,
+    on_canvases,
+    takes_canvas,
+)
 from assay.evaluation.study import metric_items
 from assay.metrics._removal import CANVASES
 
@@ -23,11 +31,17 @@ def labels(items):
     return [(item.label, str(item.spec)) for item in items]
 
 
-@pytest.mark.parametrize("kind", ["table", "image"])
+@pytest.mark.parametrize("kind", ["table", "image", "series"])
 def test_two_canvases_are_chosen_where_none_is_named_and_both_exist(kind):
     assert canvases(kind, None, "zero") == CHOICES[kind]
     assert len(CHOICES[kind]) == 2
     assert set(CHOICES[kind]) <= set(CANVASES)
+
+
+def test_words_are_removed_and_that_needs_no_reference():
+    assert canvases("tokens", None, "mean") == ("zero",)
+    assert not needs_reference("tokens")
+    assert all(needs_reference(kind) for kind in ("table", "image", "series"))
 
 
 def test_names_numbers_and_functions_are_canvases_alone_or_in_a_list():

@@ -10,9 +10,10 @@ from PIL import Image
 
 from assay.engine.store.store import Store
 from assay.report import contact_sheet
+from assay.report.colours import caption, diverging
 from assay.report.loaded_run import load_run
-from assay.report.pictures import bars, caption, diverging, draw_contact_sheet, enlarged, gallery_sheets, picture, span
-from assay.report.samples import FEATURES, GallerySamples, gallery_samples, largest_features, per_feature
+from assay.report.pictures import bars, draw_contact_sheet, enlarged, gallery_sheets, picture, span
+from assay.report.samples import GallerySamples, gallery_samples, per_feature
 from unit.report import made
 
 WHITE = (255, 255, 255)
@@ -121,15 +122,6 @@ def test_only_samples_that_were_asked_for_are_shown_across_blocks(store: Store) 
     assert np.allclose(samples.maps["gradient"], np.concatenate(stored)[:3].sum(axis=1))
     assert samples.maps["my_pkg:Bad"] == "failed: ValueError: NaN & <worse>"
     assert samples.classes == ("cat & dog", "other", "cat & dog")
-
-
-def test_of_many_features_the_heaviest_are_kept_in_their_order() -> None:
-    weight = np.zeros(100)
-    weight[[90, 3, 50]] = [1, -5, 2]
-    features = largest_features(weight)
-    assert len(features) == FEATURES
-    assert {3, 50, 90} <= set(features)
-    assert features == sorted(features)
 
 
 def test_there_is_one_contact_sheet_per_environment(store: Store, tmp_path: Path) -> None:

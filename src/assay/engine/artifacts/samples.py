@@ -6,17 +6,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from assay.core.records import Kind
+from assay.core.records import Kind, printable
 from assay.engine.artifacts.artifact import Artifact, Computed, Group, make_key
 from assay.engine.artifacts.model import Place
 
 if TYPE_CHECKING:
     from assay.engine.artifacts.desk import Desk
 
+MOST_LETTERS = 200  # that are kept of a word
+
 
 @dataclass(frozen=True, eq=False)
 class SamplesArtifact:
-    """Inputs, labels, the model's predictions, and truth."""
+    """Inputs, labels, the model's predictions, truth, the words of texts, and images in their colours where known."""
 
     place: Place
     indices: tuple[int, ...]
@@ -38,6 +40,7 @@ class SamplesArtifact:
         return Group(self.kind, self.place.environment, size=len(self.indices))
 
     def compute(self, desk: Desk) -> Computed:
+        from assay.core.features import Steps
         from assay.core.trial import targets_for
 
         setting = desk.setting(self.place.model)
@@ -46,6 +49,8 @@ class SamplesArtifact:
         if setting.outputs != "value":
             question = replace(setting.question, target="predicted")
             arrays["predicted"] = targets_for(setting, question, samples, desk.machine)
+        if setting.picture is not None:
+            arrays["picture"] = setting.picture(samples.x)
         if samples.truth is not None:
             arrays["effect"] = samples.truth.effect
         features = setting.features
@@ -59,4 +64,8 @@ class SamplesArtifact:
             "informative": None if setting.informative is None else list(setting.informative),
             "indices": list(self.indices),
         }
+        if samples.words:
+            data["words"] = [[printable(word, MOST_LETTERS) for word in words] for words in samples.words]
+        if isinstance(features, Steps):
+            data["series"] = {"channels_first": features.channels_first, "by": features.by}
         return Computed(desk.arrays(arrays), data)

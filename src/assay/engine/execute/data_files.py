@@ -32,4 +32,5 @@ def check_named_files(study: Study) -> None:
         for entry in getattr(study, kind):
             for path in named_paths(kind, entry.spec):
                 if not path.is_there:
-                    raise AssayError(f"{entry.spec.name}: there is no {path.annotation.lower()} '{path.path}'.")
+                    whose = "" if entry.spec.name == "own" else f"{entry.spec.name}: "  # a user's own files
+                    raise AssayError(f"{whose}{path.missing}")

@@ -38,6 +38,11 @@ class Series:
             "fit": self.trials[0].fit.key,
             "blocks": [{"start": trial.block.start, "trial": trial.key} for trial in self.trials],
             "evidence": {metric: [block.key for block in blocks] for metric, blocks in self.evidence.items()},
+            "probes": {
+                metric: [block.probe.key for block in blocks if block.probe]
+                for metric, blocks in self.evidence.items()
+                if blocks[0].probe
+            },
         }
 
 

@@ -2,9 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
 import torch
 
-from assay.engine.artifacts.samples import SamplesArtifact
+import small_data
+from assay.core.machine import Machine
+from assay.engine.artifacts.samples import MOST_LETTERS, SamplesArtifact
+from assay.engine.execute.inline import MemoryEngine
+from assay.report.samples import read_samples
 from yard_study import here, realised
 
 
@@ -46,3 +51,36 @@ def test_predictions_are_kept_where_the_model_classifies(yard, monkeypatch):
     made = yard.Meadow.setting
     monkeypatch.setattr(yard.Meadow, "setting", lambda self, *asked: replace(made(self, *asked), outputs="value"))
     assert "predicted" not in realised(kept).arrays(kept)
+
+
+def kept_of(given, count):
+    memory, kept = MemoryEngine(Machine(), raises=True), SamplesArtifact(given.place, tuple(range(count)))
+    memory.realise([kept])
+    return memory[kept].data
+
+
+def test_texts_keep_their_words_and_series_the_order_of_their_entries():
+    texts = kept_of(small_data.texts(), 2)
+    assert texts["words"] == [list(words) for words in small_data.texts().samples.words[:2]]
+    assert "series" not in texts
+    series = kept_of(small_data.series("both", first=False), 2)
+    assert (series["series"], series["names"]) == ({"channels_first": False, "by": "both"}, ["x", "y", "z"])
+    assert "words" not in series
+
+
+def test_words_are_kept_short_and_without_what_is_no_text():
+    (words,) = kept_of(small_data.texts(("good\udc80 " + "x" * 9999,)), 1)["words"]
+    assert words[0] == "good\\udc80"
+    assert len(words[1]) < MOST_LETTERS + 40
+
+
+def test_images_are_kept_in_their_colours_where_these_are_known(yard, monkeypatch):
+    made = yard.Meadow.setting
+    monkeypatch.setattr(
+        yard.Meadow, "setting", lambda self, *asked: replace(made(self, *asked), picture=lambda x: x / 10)
+    )
+    kept = SamplesArtifact(here(), (0, 2))
+    memory = realised(kept)
+    arrays = memory.arrays(kept)
+    assert np.array_equal(arrays["picture"], arrays["x"] / 10)
+    assert np.array_equal(read_samples("e", memory[kept].data, arrays, [0, 1]).x, arrays["picture"])

@@ -33,7 +33,7 @@ def data(tmp_path, monkeypatch):
         ("beside(of=cifar(), other=cifar())", "", "^cifar10 is missing"),
         ("public_table", "", "^Adult Income is missing: .* set ASSAY_DATA"),
         ("public_table(path='absent.csv')", "", "^public_table: there is no file 'absent.csv'"),
-        ("own(data='absent.npz')", "", "^own: there is no file 'absent.npz'"),
+        ("own(data='absent.npz')", "", "^there is no file or folder 'absent.npz'"),
         ("cifar", "cifar10/labels.npz", "labels.npz has sha256 .*: it is damaged or another version"),
         ("public_table", "adult/adult.parquet", "adult.parquet has sha256 .*: it is damaged or another version"),
     ],

@@ -1,23 +1,20 @@
-"""Images in a folder with a sub-folder for each class: what is there, and what is no image."""
+"""Images in a folder, or in a sub-folder for each class: what is there, and what is no image."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from assay.core.errors import SpecError
-from assay.environments._shapes import Shapes
 
 FORMATS = ("PNG", "JPEG", "WEBP")
 NAMES = "classes.txt"  # lists the classes, in the order of the network's outputs
-DRAWN = 14  # example images of each class
 ONE_EACH = "a sub-folder of images for each class is needed"
 
 
@@ -41,6 +38,7 @@ class ImageFiles:
     """Images in files."""
 
     folder: str
+    prefix: str = ""  # of messages
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
@@ -49,17 +47,17 @@ class ImageFiles:
         if not listed.is_file():
             if all(name.isdecimal() for name in found) and sorted(found, key=int) != list(found):
                 raise SpecError(
-                    f"image_folder: the sub-folders of '{self.folder}' are numbers, and sorted as text "
+                    f"{self.prefix}the sub-folders of '{self.folder}' are numbers, and sorted as text "
                     f"({', '.join(found[:3])}, ...) they are in another order than as numbers. Write the network's "
                     f"classes into {self.folder}/{NAMES}, one name a line, in the order of its outputs."
                 )
             return found
         names = tuple(line.strip() for line in listed.read_text("utf-8-sig", "replace").splitlines() if line.strip())
         if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-            raise SpecError(f"image_folder: {listed} lists '{twice[0]}' twice: every class once is needed.")
+            raise SpecError(f"{self.prefix}{listed} lists '{twice[0]}' twice: every class once is needed.")
         if unknown := [name for name in found if name not in names]:
             raise SpecError(
-                f"image_folder: '{unknown[0]}' in '{self.folder}' is no class that {NAMES} lists: add it there, at the "
+                f"{self.prefix}'{unknown[0]}' in '{self.folder}' is no class that {NAMES} lists: add it there, at the "
                 "place of its output, or move the sub-folder away."
             )
         return names
@@ -68,6 +66,17 @@ class ImageFiles:
     def by_class(self) -> Mapping[int, Sequence[str]]:
         index = {name: place for place, name in enumerate(self.classes)}
         return {index[name]: [f"{name}/{file}" for file in self._files(name)] for name in self._folders}
+
+    @property
+    def without_class(self) -> list[str]:
+        """The names of the images of a folder without sub-folders; empty, where it has some."""
+        folders, files = _shown(self.folder)
+        return [] if folders else files
+
+    def header(self, name: str) -> tuple[tuple[int, int], str]:
+        """Width and height, and the mode as Pillow calls it; only the beginning of the file is read."""
+        with self._opened(name) as image:
+            return image.size, image.mode
 
     def check(self) -> None:
         """Raises SpecError for the first file that is no image; only the beginning of each is read."""
@@ -80,16 +89,16 @@ class ImageFiles:
             with self._opened(name) as image:
                 return image.convert("RGB")
         except (OSError, SyntaxError, ValueError) as error:
-            raise SpecError(f"image_folder: {self._path(name)} is a damaged image: {error}.") from error
+            raise SpecError(f"{self.prefix}{self._path(name)} is a damaged image: {error}.") from error
 
     def _opened(self, name: str) -> Image.Image:
         try:
             return Image.open(self._path(name), formats=FORMATS)
         except UnidentifiedImageError:
             kinds = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
-            raise SpecError(f"image_folder: {self._path(name)} is no {kinds} image: move it away.") from None
+            raise SpecError(f"{self.prefix}{self._path(name)} is no {kinds} image: move it away.") from None
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-            raise SpecError(f"image_folder: {self._path(name)} cannot be opened as an image: {error}.") from error
+            raise SpecError(f"{self.prefix}{self._path(name)} cannot be opened as an image: {error}.") from error
 
     def _path(self, name: str) -> Path:
         return Path(self.folder, name)
@@ -97,18 +106,18 @@ class ImageFiles:
     @cached_property
     def _folders(self) -> tuple[str, ...]:
         if not Path(self.folder).is_dir():
-            raise SpecError(f"image_folder: there is no folder '{self.folder}': {ONE_EACH}.")
+            raise SpecError(f"{self.prefix}there is no folder '{self.folder}': {ONE_EACH}.")
         folders, files = _shown(self.folder)
         if not folders:
             instead = f"has no sub-folders, only files such as '{files[0]}'" if files else "is empty"
-            raise SpecError(f"image_folder: the folder '{self.folder}' {instead}: {ONE_EACH}.")
+            raise SpecError(f"{self.prefix}the folder '{self.folder}' {instead}: {ONE_EACH}.")
         return tuple(folders)
 
     def _files(self, name: str) -> list[str]:
         folders, files = _shown(self._path(name))
         if folders:
             raise SpecError(
-                f"image_folder: '{self.folder}/{name}' has a folder '{folders[0]}': images stand directly in the "
+                f"{self.prefix}'{self.folder}/{name}' has a folder '{folders[0]}': images stand directly in the "
                 "sub-folder of their class. Is the folder one level too high?"
             )
         return files
@@ -120,26 +129,3 @@ def _shown(folder: str | Path) -> tuple[list[str], list[str]]:
     with os.scandir(folder) as entries:
         shown = sorted((entry.name, entry.is_dir()) for entry in entries if not entry.name.startswith("."))
     return [name for name, is_folder in shown if is_folder], [name for name, is_folder in shown if not is_folder]
-
-
-@dataclass(frozen=True)
-class ExampleImages:
-    """Drawn pictures of ten shapes in memory."""
-
-    classes = Shapes.classes
-
-    @property
-    def by_class(self) -> Mapping[int, Sequence[str]]:
-        return {index: [f"{name}/{place}" for place in range(DRAWN)] for index, name in enumerate(self.classes)}
-
-    def read(self, name: str) -> Image.Image:
-        shape, _, place = name.partition("/")
-        return Image.fromarray(_drawn()[int(place) * len(self.classes) + self.classes.index(shape)])
-
-
-@lru_cache(maxsize=1)
-def _drawn() -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    """(N, side, side, 3), one picture of each class after the other."""
-    pixels, _ = Shapes().training(DRAWN * len(Shapes.classes), 0)
-    array: np.ndarray[tuple[int, ...], np.dtype[np.uint8]] = pixels.permute(0, 2, 3, 1).contiguous().numpy()
-    return array
