@@ -181,7 +181,7 @@ def _tell(plan: Plan, entry: Entry) -> None:
         return  # nothing was chosen
 
     def named(flag: str, items: tuple[Item, ...]) -> list[str]:
-        return [part for item in items for part in (flag, str(item.spec))]
+        return [part for item in items for part in (flag, _as_written(item))]
 
     defaults = resolve("environments", Spec(entry.spec.name))
     given = {name: entry.spec.get(name) for name in OWN_OPTIONS if entry.spec.get(name) != defaults.get(name)}
@@ -193,6 +193,12 @@ def _tell(plan: Plan, entry: Entry) -> None:
     command += [*named("-m", plan.methods), *named("-s", plan.metrics), "--budget", "none"]
     command += ["--limit", str(plan.rows), *(["--seeds", "1"] if plan.drawn else [])]
     typer.echo(f"About {seconds(plan.estimate)}: {shlex.join(command)}", err=True)
+
+
+def _as_written(item: Item) -> str:
+    """The spec, behind the label that the user gave."""
+    spec = str(item.spec)
+    return spec if item.label.startswith(item.spec.name) or not item.named else f"{item.label}={spec}"
 
 
 def _flag(name: str, value: Value) -> list[str]:

@@ -93,6 +93,7 @@ class Subject:
             outputs=taken.outputs,
             differentiable=gradients,
             picture=rows.picture,
+            given=rows.given,
         )
 
 
