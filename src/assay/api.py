@@ -79,7 +79,7 @@ def attribute(
     outputs: str | None = ...,
     output: str | int | None = ...,
     forward: Callable[[Any, Any], Any] | None = ...,
-    baseline: str | float = ...,
+    baseline: str | float | None = ...,
     memory: int = ...,
     **reading: Unpack[HowRead],
 ) -> Attributed: ...
@@ -129,7 +129,7 @@ def _attribute_rows(
 ) -> Attributed:
     known = ("label", "reference", "readout", "baseline", "memory")
     reading = _reading({name: value for name, value in options.items() if name not in known})
-    given = {name: value for name, value in options.items() if name in known}
+    given = {"baseline": None} | {name: value for name, value in options.items() if name in known}
     own = own_model(model, x, target, asking=Asking(outputs, output, forward), reading=reading, **given)
     return _attributed(MemoryEngine(own.machine, raises=True), own.place, method, Question(), own.blocks)
 
