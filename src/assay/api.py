@@ -99,7 +99,8 @@ def attribute(subject: Any, *arguments: Any, **options: Any) -> Attributed:
     n, seed : how many samples of an environment, and of which seed
     question : with an environment, which number is explained against which baseline; default: the environment's
     target : with a model, the class to explain, one for all or one per row; None: the predicted class
-    reference, readout, outputs, baseline, memory : with a model, as for ``evaluate``
+    reference, readout, outputs, baseline, memory : with a model, as for ``evaluate``; without reference, the baseline
+        of a table is zero
 
     The result has ``attribution``, ``gap`` (how far the attributions miss the sum that the method promises),
     ``show()`` and ``score(metric)``.

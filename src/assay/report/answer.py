@@ -101,7 +101,7 @@ class Answer:
         yield LIMITS
         shares = [share for share in self.unfamiliar.values() if share is not None]
         if shares and min(shares) >= UNLIKE:
-            share = percent(min(shares)) + (" or more" if min(shares) < max(shares) else "")
+            share = percent(min(shares)) + (" or more" if len(set(self.unfamiliar.values())) > 1 else "")
             yield (
                 f"Careful: under every canvas {share} of the perturbed rows are unlike the reference. Verdicts may be "
                 "about how the model answers to such rows."
