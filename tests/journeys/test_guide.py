@@ -55,6 +55,11 @@ def sentences(text):
     return [frozenset(re.findall(r"[\w.%']*[\w%']", part)) for part in re.split(r"\. |\n", text) if part.strip()]
 
 
+def size(path):
+    with Image.open(path) as picture:
+        return picture.size
+
+
 def values(told):
     """By method and metric, of the JSON of a command."""
     (board,) = told["boards"]
@@ -72,7 +77,7 @@ def test_a_page_prints_what_it_quotes_and_its_command_gives_the_same_numbers(pag
     assert quoted
     assert [sorted(sentence) for sentence in quoted if sentence not in sentences(printed)] == []
     for path in folder.glob("*.png"):
-        assert Image.open(path).size == Image.open(DOCS / "images" / "guide" / path.name).size
+        assert size(path) == size(DOCS / "images" / "guide" / path.name)
     for command in blocks(text, "sh"):
         done = assay(*shlex.split(command.replace("\\\n", " "))[1:], "--workers", "0", "--json")
         assert done.returncode == 0, done.stderr
