@@ -136,9 +136,10 @@ def evaluate(
         _trusted(trust, model)
         if is_code:
             load(model)  # a wrong name is told before torch is imported
-        from assay.evaluation.from_files import Asked, planned  # imports torch
+        from assay.evaluation.from_files import Asked, in_own_format, planned  # imports torch
 
         wanted = Asked(tuple(method), tuple(metric), tuple(map(_value, canvas)), time, limit, rows)
+        resources = in_own_format(asked.environments[0], resources)
         study, plan = planned(asked.environments[0], wanted, store, resources, keep=not options.dry_run)
         study = study.narrowed(None, new_seeds)
     from assay.cli.run import execute_or_forecast
