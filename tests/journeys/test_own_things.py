@@ -163,5 +163,3 @@ def test_the_shell_and_python_give_one_answer(name, tmp_path):
 @pytest.mark.parametrize("name", REAL)
 def test_on_real_data_too(name, tmp_path):
     judged(REAL[name], tmp_path)
-
-

@@ -19,7 +19,7 @@ from streams import seeded
 
 NUMBERS = ["age", "hours", "gain"]
 TEXTS = ["work", "sex"]
-WORDS = "good bad film plot actor boring great fine the a was very".split()
+WORDS = ["good", "bad", "film", "plot", "actor", "boring", "great", "fine", "the", "a", "was", "very"]
 
 
 def people(count: int = 120, seed: int = 0) -> pd.DataFrame:

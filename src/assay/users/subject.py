@@ -112,7 +112,8 @@ def read_subject(
     facts = known(model)
     reading = replace(
         reading,
-        dtype=reading.dtype or facts.dtype or (None if facts.tensors or _has_format(data) else torch.float64),
+        dtype=reading.dtype or facts.dtype,
+        otherwise=None if facts.tensors else torch.float64,
         columns=facts.columns,
         inputs=facts.inputs,
         tokens=facts.tokens,
@@ -126,11 +127,6 @@ def read_subject(
     model, rows = embedded(model, rows)
     words = {"outputs": asking.outputs, "output": asking.output, "forward": asking.forward}
     return Subject(rows, take_model(model, rows, **words))  # type: ignore[arg-type]
-
-
-def _has_format(data: Any) -> bool:
-    """Whether all numbers are floats of one format already."""
-    return str(getattr(data, "dtype", "")).removeprefix("torch.").startswith("float")
 
 
 def default_baseline(rows: Rows, has_reference: bool) -> str:
