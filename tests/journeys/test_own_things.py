@@ -144,6 +144,7 @@ def judged(thing: Thing, folder: Path) -> None:
     assert "occlusion passes" in repr(found) or "occlusion is" in repr(found)
     assert thing.note in repr(found)
     page = found.report(folder / "page").read_text()
+    assert "..</p>" not in page
     assert all(method in page for method in here)
 
 
