@@ -35,7 +35,9 @@ def catalogue(kind: str) -> Mapping[str, Card]:
         if point.name in cards:
             raise AssayError(f"'{point.name}' from {point.value} is already the name of {cards[point.name].target}.")
         cards[point.name] = foreign_card(kind, point.value, point.name)
-    return {name: with_controls(card, measured_controls()) for name, card in cards.items()} if kind == "metrics" else cards
+    return (
+        {name: with_controls(card, measured_controls()) for name, card in cards.items()} if kind == "metrics" else cards
+    )
 
 
 def measured_controls() -> Mapping[str, str]:

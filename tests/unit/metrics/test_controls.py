@@ -36,7 +36,9 @@ def test_the_page_of_controls_is_what_was_measured(made: ModuleType) -> None:
 
 def test_every_metric_is_in_the_study_or_claims_no_faithfulness(made: ModuleType) -> None:
     missing = sorted(made.faithful() - set(made.USES))
-    assert not missing, f"{missing}: add a line to studies/controls.toml, or to NOT_ABOUT_FAITHFULNESS in {made.__file__}"
+    assert not missing, (
+        f"{missing}: add a line to studies/controls.toml, or to NOT_ABOUT_FAITHFULNESS in {made.__file__}"
+    )
     assert [place["name"] for place in made.read()["places"]] == list(made.PLACES)
 
 
