@@ -302,6 +302,10 @@ def table(place: Kept) -> Iterator[str]:
     for metric, found in sorted(place["metrics"].items()):
         if "skipped" in found:
             skipped.setdefault(found["skipped"], []).append(metric)
+    alone = {"places": [place]}
+    unmeasured = {*USES, *faithful()} - set(place["metrics"])
+    if unmeasured := {metric for metric in unmeasured if is_unmeasured(alone, place["name"], metric)}:
+        skipped[NOT_MEASURED] = sorted(unmeasured)
     for why, metrics in skipped.items():
         yield ""
         yield f"{listed(metrics)}: {why}."
