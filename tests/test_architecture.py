@@ -33,7 +33,7 @@ AMERICAN = re.compile(
 SEEDED = {"default_rng", "Random", "RandomState", "SystemRandom", "seed"}
 MOST_LINES = 350  # families of components share a file (ADR 26)
 MOST_FUNCTION_LINES = 50
-LONG_FUNCTIONS: set[str] = set()  # "folder/file.py:name", for what really reads better in one piece
+LONG_FUNCTIONS = {"api.py:evaluate", "cli/evaluate.py:evaluate"}  # a parameter or an option a line, with its text
 
 
 def offenders(problems: Callable[[Path], Iterable[str]]) -> dict[str, list[str]]:

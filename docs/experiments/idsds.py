@@ -10,6 +10,7 @@ from assay.report.table import piped
 from assay.stats.agreement import spearman
 from assay.studies.shipped import find
 
+from experiments import shuffled
 from experiments.idsds_claims import FOLDER as FOLDER
 from experiments.idsds_claims import MOVES, SCORE, claims, families, moves, scores, unlike
 from experiments.reading import boards, cell, curve_tables, method_table, readouts, with_interval
@@ -153,6 +154,6 @@ TABLES: Mapping[str, Table] = {
     "idsds-temperature": _where_kept("temperature", partial(curve_tables, f"{FOLDER}/temperature", ("IDSDS", "IDS", "IDSDS, softmax"))),
     "idsds-leakage": _shown("leakage"),
     "idsds-truth": _where_kept("truth", _agreement),
-    "idsds-f-fidelity": _shown("f_fidelity"),
+    "idsds-f-fidelity": _where_kept("f_fidelity", shuffled.tables),
     "idsds-claims": claims,
 }

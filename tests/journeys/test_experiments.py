@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import make_experiments as made
 import pages
 import pytest
-from experiments import attributionlab, soco
+from experiments import attributionlab, shuffled, soco
 from experiments.agop import STUDIES as AGOP
 from experiments.reading import Difference, boards
 from pages import is_kept, kept
@@ -153,3 +154,28 @@ def test_every_table_and_claim_of_soundness_and_completeness_finds_its_columns(
 
 WITHOUT_RESULTS = {"soco-studies", "soco-readouts", "soco-claims"}
 WITHOUT_NUMBERS = {"soco-studies", "soco-readouts", "soco-order"}
+
+
+def test_shuffled_maps_whose_scores_fall_with_the_share_are_ranked_right_where_higher_is_better(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "KEPT", tmp_path)
+    study = find(shuffled.STUDY)
+    summary = planted(study)
+    for board in summary["boards"]:
+        for label, line in board["methods"].items():
+            share = float((re.search(r"(\d+) %", label) or ["0", "0"])[1]) / 100
+            numbers = [1.0 - share + 0.01 * seed for seed in study.seeds]
+            constant = dict.fromkeys(line["metrics"], [0.5] * 4 + [1.0 - share])  # equal in four of five seeds
+            for name, values in (constant | dict.fromkeys(list(line["metrics"])[1:], numbers)).items():
+                line["metrics"][name] = {**CELL, "value": 1.0 - share, "per_seed": values}
+    pages.keep(study.name, summary)
+    lines = [line.strip("| ").split(" | ") for line in shuffled.tables()]
+    found = {(line[0], line[1]): line[2:] for line in lines[4 : lines.index([""], 4)]}
+    place = "fine-tuned without features"
+    assert found[place, "F-Fidelity"] == ["1.000 (1 of 5 seeds)"] * 3
+    assert found[place, "Fid+"] == ["1.000"] * 3
+    assert found[place, "Fid-"] == ["-1.000"] * 3  # lower is better
+    assert ("as trained", "accuracy of the network") not in found
+    scores = lines[lines.index(["Scores of Grad-CAM, by the share that is shuffled:"]) :]
+    assert [place, "Fid+", "1.000", "0.800", "0.600", "0.400", "0.200", "0.000"] in scores
