@@ -8,7 +8,7 @@ export OMP_NUM_THREADS = 1
 export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: setup demo test test-fast test-plain test-full reliability check audit check-quantus format bench journey docs renew \
-	readme experiments clean
+	readme experiments coverage clean
 
 setup: $(READY)
 
@@ -109,5 +109,12 @@ readme: setup
 experiments: setup
 	$(BIN)/python docs/make_experiments.py --run
 
+# The share of the package's lines that tests run, workers included. PART=tests/unit/stats: by these tests alone.
+PART ?= tests
+coverage: setup
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -q -n 2 -m "not full" $(PART); status=$$?; \
+	$(BIN)/coverage combine --quiet && $(BIN)/coverage report --skip-covered; exit $$status
+
 clean:
-	rm -rf $(VENV) build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist runs .coverage* .mypy_cache .ruff_cache .pytest_cache .hypothesis

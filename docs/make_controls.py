@@ -2,11 +2,13 @@
 
     assay run controls --store runs/controls        needs CIFAR-10: see `assay show cifar`
     python docs/make_controls.py runs/controls
+    python docs/make_controls.py --measure METRIC   measures some metrics wherever the data are here
     python docs/make_controls.py --page             from what was measured before
 
 A metric that claims faithfulness must prefer attributions of the model to maps that know nothing about it. Every metric
 judges every method and every control on the same samples; a control loses where the interval of the paired difference
-to the best method lies above 0. A run of a copy of the study with fewer metrics replaces these only.
+to the best method lies above 0. A run of fewer metrics, or at fewer places, replaces what it measured and leaves the
+rest as it was. What was never measured is "not measured" on the page and on the card.
 """
 
 from __future__ import annotations
@@ -18,21 +20,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import assay
 from assay.catalogue.build import build
+from assay.catalogue.cards import NOT_MEASURED
 from assay.catalogue.registry import aliases, catalogue
+from assay.core.errors import AssayError
 from assay.core.evidence import Evidence, mean_score, merge
 from assay.core.facts import fact
 from assay.core.records import Record
+from assay.core.spec import Spec
 from assay.report.components import by_label
 from assay.report.loaded_run import LoadedRun, load_run
 from assay.report.text import listed, number
 from assay.stats.paired import paired
 from assay.engine.store.store import Store
+from assay.studies.file import read as read_study
 
 DOCS = Path(__file__).parent
 KEPT, PAGE = DOCS / "controls.json", DOCS / "controls.md"
 CARDS = DOCS.parent / "src" / "assay" / "metrics" / "controls.json"  # what the metrics' cards say
-STUDY = tomllib.loads((CARDS.parents[1] / "studies" / "controls.toml").read_text(encoding="utf-8"))
+STUDY_FILE = CARDS.parents[1] / "studies" / "controls.toml"
+STUDY = tomllib.loads(STUDY_FILE.read_text(encoding="utf-8"))
 CONFIDENCE = 0.95
 CONTROLS = ("random_map", "constant", "edge_map")
 ITEMS = [{"use": item} if isinstance(item, str) else item for item in STUDY["metrics"]]
@@ -60,34 +68,60 @@ NOT_ABOUT_FAITHFULNESS = {
     "mask_leakage": "judges the rule by which features are deleted, not maps",
 }
 
-RETRAINS = {"skipped": "not measured: retrains a network for every map and share"}
-NOT_MEASURED = {"CIFAR-10": {"roar": RETRAINS, "roar(ranking='global')": RETRAINS}}
+RETRAINS = {"skipped": f"{NOT_MEASURED}: retrains a network for every map and share"}
+TOO_LONG = {"CIFAR-10": {"roar": RETRAINS, "roar(ranking='global')": RETRAINS}}
+PLACES = {place["label"]: Spec.parse(place["use"]).name for place in STUDY["environments"]}  # environments, by place
 
 Kept = dict[str, Any]
 
 
 def measured(store: Path) -> Kept:
-    """By place and metric, what the run found; a run of fewer metrics leaves the others as they were."""
+    """By place and metric, what the run found; what it did not measure is as it was."""
     loaded = load_run(Store.open(store, create=False))
-    metrics = by_label(loaded.run, "metrics")
-    before = {
-        place["name"]: {metric: found for metric, found in place["metrics"].items() if metric not in metrics}
-        for place in read()["places"]
-    }
-    methods, places = by_label(loaded.run, "methods"), []
+    metrics, methods = by_label(loaded.run, "metrics"), by_label(loaded.run, "methods")
+    places = {place["name"]: place for place in read()["places"]}
     for place, environment in by_label(loaded.run, "environments").items():
-        found = before.get(place, {}) | NOT_MEASURED.get(place, {}) | dict(place_metrics(loaded, place))
+        before = places.get(place, {}).get("metrics", {})
+        found = {metric: told for metric, told in before.items() if metric not in metrics}
+        found |= TOO_LONG.get(place, {}) | dict(place_metrics(loaded, place))
         honest = [methods[series["method"]] for series in loaded.series(place) if series["method"] not in CONTROLS]
-        places.append(
-            {
-                "name": place,
-                "environment": str(environment.card.short(environment.spec)),
-                "samples": environment.samples,
-                "methods": {one.label: [str(one.card.short(one.spec)), one.question.get("baseline")] for one in honest},
-                "metrics": {metric: found[metric] for metric in sorted(found) if metric in USES},
-            }
-        )
-    return {"seed": 0, "level": CONFIDENCE, "places": places, "not about faithfulness": NOT_ABOUT_FAITHFULNESS}
+        places[place] = {
+            "name": place,
+            "environment": str(environment.card.short(environment.spec)),
+            "samples": environment.samples,
+            "methods": {one.label: [str(one.card.short(one.spec)), one.question.get("baseline")] for one in honest},
+            "metrics": {metric: found[metric] for metric in sorted(found) if metric in USES},
+        }
+    return {"seed": 0, "level": CONFIDENCE, "places": [places[place] for place in PLACES if place in places]}
+
+
+def run_some(names: Sequence[str], store: Path) -> None:
+    """Run the study with some of its metrics, where the data of its environments are."""
+    if unknown := [name for name in names if name not in USES]:
+        sys.exit(f"{listed(unknown)}: not among the metrics of {STUDY_FILE.name}. Add a line there first.")
+    here = [place for place in STUDY["environments"] if has_data(place)]
+    study = {"title": STUDY["title"], **{name: STUDY[name] for name in ("seeds", "samples", "block", "gallery")}}
+    metrics = [item for item in ITEMS if item.get("label", item["use"]) in names]
+    methods = [{"use": item} if isinstance(item, str) else item for item in STUDY["methods"]]
+    items = {"methods": restricted(methods, here), "metrics": restricted(metrics, here)}
+    assay.run(read_study({**study, "environments": here, **items}, "controls"), store)
+
+
+def has_data(place: Mapping[str, Any]) -> bool:
+    environment = build("environments", Spec.parse(place["use"]))
+    try:
+        getattr(environment, "check_data", lambda: None)()
+    except AssayError as error:
+        print(f"{place['label']}: {NOT_MEASURED}: {error}")
+        return False
+    return True
+
+
+def restricted(items: Sequence[Kept], places: Sequence[Kept]) -> list[Kept]:
+    """Items that apply at some of these places, whose ``only`` names no other environment."""
+    names = {PLACES[place["label"]] for place in places}
+    kept = [item for item in items if names & {*item.get("only", names)}]
+    return [{**item, "only": [one for one in item["only"] if one in names]} if "only" in item else item for item in kept]
 
 
 def place_metrics(loaded: LoadedRun, place: str) -> Iterator[tuple[str, Kept]]:
@@ -143,9 +177,6 @@ def shortened(value: float) -> float:
     return float(f"{value:.4g}") + 0.0
 
 
-# The page
-
-
 def outcome(found: Kept | None) -> str:
     """loses, wins or even; undefined where the control has no score, which cannot mislead."""
     if found is None:
@@ -165,7 +196,11 @@ def unbeaten(kept: Kept, metric: str) -> dict[str, dict[str, str]]:
 
 
 def card_fact(kept: Kept, metric: str) -> str:
-    """What the metric's card says in ``controls``; empty where every control loses."""
+    """What the metric's card says in ``controls``."""
+    if why := NOT_ABOUT_FAITHFULNESS.get(metric):
+        return f"no claim of faithfulness ({why})"
+    if not any("behind" in place["metrics"].get(metric, {}) for place in kept["places"]):
+        return NOT_MEASURED
     left, found = unbeaten(kept, metric), []
     for how, words in (("wins", "better than every method tried"), ("even", "not told apart from the best method")):
         places: dict[str, list[str]] = {}  # by the controls that do so
@@ -174,8 +209,20 @@ def card_fact(kept: Kept, metric: str) -> str:
                 places.setdefault(listed(names), []).append(place)
         told = [f"{names} ({listed(where)})" for names, where in places.items()]
         found += [f"{words}: {', '.join(told)}"] if told else []
-    return "; ".join(found)
+    open_places = [place for place in PLACES if is_unmeasured(kept, place, metric)]
+    return "; ".join([*(found or ["all lose"]), *([f"{NOT_MEASURED}: {listed(open_places)}"] if open_places else [])])
 
+
+def is_unmeasured(kept: Kept, place: str, metric: str) -> bool:
+    """True where the study asks for the metric, and nothing is kept."""
+    found = next((one["metrics"].get(metric) for one in kept["places"] if one["name"] == place), None)
+    if found is not None:
+        return str(found.get("skipped", "")).startswith(NOT_MEASURED)
+    item = next((item for item in ITEMS if item.get("label", item["use"]) == metric), {})
+    return PLACES[place] in item.get("only", PLACES.values())
+
+
+# The page
 
 HEAD = """# Do controls lose?
 
@@ -190,11 +237,12 @@ several methods is chosen on the same samples, so the 5 % are divided among them
 - **wins**: the interval lies below 0. The metric prefers the control to every method tried here.
 - **even**: neither. The samples do not tell; more of them might.
 - undefined: the metric has no score for the control, so that nobody can be misled.
+- not measured: the study asks for it, and nobody has run it there yet.
 
-One seed (0), so that intervals are over samples of these models, not over models. What is even or won is also on the
-metric's card (`controls`; `assay show NAME`), and `assay run` prints below its tables which controls do as well as
-which methods. The study is `assay run controls`; `python docs/make_controls.py` keeps its results in `controls.json`
-and writes this page; `make test` compares the two and the cards.
+One seed (0), so that intervals are over samples of these models, not over models. The outcome is also on the metric's
+card (`controls`; `assay show NAME`), and `assay run` prints below its tables which controls do as well as which methods.
+The study is `assay run controls`; `python docs/make_controls.py` keeps its results in `controls.json` and writes this
+page; `make test` compares the two and the cards.
 """
 
 
@@ -204,22 +252,30 @@ def page(kept: Kept) -> str:
     for place in kept["places"]:
         parts += [f"## {place['name'][0].upper()}{place['name'][1:]}\n", setting(place), "\n".join(table(place)) + "\n"]
     parts += ["## Metrics that do not claim faithfulness\n", "| metric | why it is not here |", "|---|---|"]
-    parts += [f"| {metric} | {why} |" for metric, why in sorted(kept["not about faithfulness"].items())]
+    parts += [f"| {metric} | {why} |" for metric, why in sorted(NOT_ABOUT_FAITHFULNESS.items())]
     return "\n".join(parts) + "\n"
 
 
 def summary(kept: Kept) -> Iterator[str]:
-    names = [place["name"] for place in kept["places"]]
-    yield f"| metric | {' | '.join(names)} |"
-    yield "|---" * (len(names) + 1) + "|"
-    for metric in sorted({metric for place in kept["places"] for metric in place["metrics"]}):
+    yield f"| metric | {' | '.join(PLACES)} |"
+    yield "|---" * (len(PLACES) + 1) + "|"
+    for metric in sorted({*USES, *faithful()}):
         left = unbeaten(kept, metric)
-        cells = [_summed(place["metrics"].get(metric), left.get(place["name"], {})) for place in kept["places"]]
+        found = {place["name"]: place["metrics"].get(metric, {}) for place in kept["places"]}
+        cells = [
+            NOT_MEASURED if is_unmeasured(kept, place, metric) else _summed(found.get(place, {}), left.get(place, {}))
+            for place in PLACES
+        ]
         yield f"| {metric} | {' | '.join(cells)} |"
 
 
-def _summed(found: Kept | None, left: Mapping[str, str]) -> str:
-    if found is None or "behind" not in found:
+def faithful() -> set[str]:
+    """The metrics of the catalogue that claim faithfulness, by name or alias."""
+    return {*catalogue("metrics"), *aliases("metrics")} - set(NOT_ABOUT_FAITHFULNESS)
+
+
+def _summed(found: Kept, left: Mapping[str, str]) -> str:
+    if "behind" not in found:
         return ""
     return ", ".join(f"{name} {f'**{how}**' if how == 'wins' else how}" for name, how in left.items()) or "all lose"
 
@@ -246,6 +302,10 @@ def table(place: Kept) -> Iterator[str]:
     for metric, found in sorted(place["metrics"].items()):
         if "skipped" in found:
             skipped.setdefault(found["skipped"], []).append(metric)
+    alone = {"places": [place]}
+    unmeasured = {*USES, *faithful()} - set(place["metrics"])
+    if unmeasured := {metric for metric in unmeasured if is_unmeasured(alone, place["name"], metric)}:
+        skipped[NOT_MEASURED] = sorted(unmeasured)
     for why, metrics in skipped.items():
         yield ""
         yield f"{listed(metrics)}: {why}."
@@ -269,14 +329,19 @@ def read() -> Kept:
 
 
 def main(arguments: Sequence[str]) -> None:
-    if len(arguments) != 1:
+    if arguments[:1] == ["--measure"] and arguments[1:]:
+        store = DOCS.parent / "runs" / "controls-some"
+        run_some(arguments[1:], store)
+    elif len(arguments) == 1 and arguments != ["--measure"]:
+        store = Path(arguments[0])
+    else:
         sys.exit(__doc__)
     if arguments != ["--page"]:
-        KEPT.write_text(json.dumps(measured(Path(arguments[0])), indent=1) + "\n", encoding="utf-8")
+        KEPT.write_text(json.dumps(measured(store), indent=1) + "\n", encoding="utf-8")
     kept = read()
     PAGE.write_text(page(kept), encoding="utf-8")
     names = (*catalogue("metrics"), *aliases("metrics"))
-    told = {name: text for name in sorted(names) if (text := card_fact(kept, name))}
+    told = {name: card_fact(kept, name) for name in sorted(names)}
     CARDS.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     print(f"wrote {PAGE} and {CARDS}")
 

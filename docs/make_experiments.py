@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from assay.report.table import piped
 
@@ -39,9 +40,9 @@ def _durations() -> Iterator[str]:
 TABLES: Mapping[str, Table] = {"durations": _durations, **agop.TABLES, **attributionlab.TABLES, **soco.TABLES, **idsds.TABLES}
 
 
-def written(text: str) -> str:
+def written(page: Path = PAGE) -> str:
     """The page with every table made from what is kept."""
-    return filled(text, TABLES)
+    return filled(page.read_text(encoding="utf-8"), TABLES)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str]) -> None:
     if "--run" in arguments:
         for name in arguments[1:] or (*STUDIES, *OTHERS):
             OTHERS[name]() if name in OTHERS else keep_run(name, f"runs/{name}")
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(written(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -23,8 +23,9 @@ is undefined is counted and never averaged. Written by `python docs/make_metrics
 
 *Invariant to*: **scale**, a positive factor on the map; **shift**, a constant added; **monotone**, anything that keeps
 signs and the order of sizes. *Exact on linear models*: the attribution w x of a linear model reaches the ideal.
-*Controls*: maps that know nothing about the model and that the metric does not tell from the best of some methods, or
-prefers to all of them, where that was measured: [controls.md](controls.md) has the numbers.
+*Controls*: maps that know nothing about the model. *All lose*, or the card names those that the metric does not tell from
+the best of some methods, or prefers to all of them; *not measured* where nobody has tried: [controls.md](controls.md) has
+the numbers.
 """
 NEEDS = {
     "truth": "Against truth",
@@ -58,10 +59,10 @@ def _entry(card: Card) -> str:
 
 
 def _alias(card: Card, name: str, spec: Spec) -> str:
-    """What is different under another name; no ``controls`` means that all of them lose."""
+    """What is different under another name."""
     facts = tuple(facts_with(dict(card.facts), dict(spec.params)).items())
     plain, other = _facts(card), _facts(replace(card, facts=facts))
-    changed = {fact: other.get(fact, "all lose") for fact in plain | other if plain.get(fact) != other.get(fact)}
+    changed = {fact: other[fact] for fact in other if plain.get(fact) != other[fact]}
     return f"`{name}` is `{spec}`: {_told(changed)}.\n"
 
 
@@ -78,7 +79,7 @@ def _facts(card: Card) -> dict[str, str]:
         "invariant to": ", ".join(_kept(card)) or "nothing",
         "exact on linear models": "yes" if card.fact("exact_on_linear") else "no",
         "cost": card.fact("cost"),
-        **({"controls": card.fact("controls")} if card.fact("controls") else {}),
+        "controls": card.fact("controls"),
         "source": card.fact("paper"),
     }
 

@@ -1,4 +1,5 @@
-"""Runs what README's tables quote, keeps the results in docs/results, and writes the tables.
+"""Runs what the tables of README and of two pages beside it quote, keeps the results in docs/results, and writes the
+tables.
 
     python docs/make_readme.py                    writes the tables from the results that are kept
     python docs/make_readme.py --run demo bench   runs these first, and keeps what they print (no name: all)
@@ -12,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from assay.report.table import piped
 from assay.report.text import percent, without_leading_zero
@@ -19,7 +21,11 @@ from assay.report.text import percent, without_leading_zero
 from keeping import keep_run
 from pages import ROOT, Json, answer, filled, head, keep, kept
 
-PAGE = ROOT / "README.md"
+PAGES = {  # and the results that each quotes
+    ROOT / "README.md": ("demo",),
+    ROOT / "docs" / "study_files.md": ("attributionlab/token_count", "attributionlab/baseline"),
+    ROOT / "docs" / "speed.md": ("bench",),
+}
 STUDIES = ("demo", "attributionlab/token_count", "attributionlab/baseline")
 TASKS = (  # of benchmarks/ that README quotes
     "kernel_shap",
@@ -42,9 +48,10 @@ def run(name: str) -> None:
         keep_run(name, f"runs/{name}")
 
 
-def written(text: str) -> str:
-    """README with every table made from what is kept."""
-    return filled(text, {_mark(name): partial(table, kept(name)) for name, table in TABLES.items()})
+def written(page: Path) -> str:
+    """A page with every table made from what is kept."""
+    tables = {_mark(name): partial(TABLES[name], kept(name)) for name in PAGES[page]}
+    return filled(page.read_text(encoding="utf-8"), tables)
 
 
 def _mark(name: str) -> str:
@@ -129,7 +136,8 @@ def main(arguments: Sequence[str]) -> None:
     if "--run" in arguments:
         for name in [argument for argument in arguments if argument in TABLES] or TABLES:
             run(name)
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(written(page), encoding="utf-8")
 
 
 if __name__ == "__main__":

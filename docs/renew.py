@@ -51,8 +51,8 @@ WRITERS = (  # of generated files: the catalogue, revisions and applicability of
         "tests/contracts/mutants",
         "tests/contracts/test_bite.py",
     ),
-    ("docs/make_metrics.py",),
     ("docs/make_controls.py", "--page"),
+    ("docs/make_metrics.py",),  # the cards say what was measured about controls
     ("docs/make_readme.py",),
     ("docs/make_experiments.py",),
 )

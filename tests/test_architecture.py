@@ -33,7 +33,7 @@ AMERICAN = re.compile(
 SEEDED = {"default_rng", "Random", "RandomState", "SystemRandom", "seed"}
 MOST_LINES = 350  # families of components share a file (ADR 26)
 MOST_FUNCTION_LINES = 50
-LONG_FUNCTIONS: set[str] = set()  # "folder/file.py:name", for what really reads better in one piece
+LONG_FUNCTIONS = {"api.py:evaluate", "cli/evaluate.py:evaluate"}  # a parameter or an option a line, with its text
 
 
 def offenders(problems: Callable[[Path], Iterable[str]]) -> dict[str, list[str]]:
@@ -147,14 +147,14 @@ def test_the_page_of_the_house_shows_every_room_in_the_order_of_its_layers() -> 
     assert {room for line in drawn for room in line} == rooms - {"engine"}
 
 
+RECIPES = ("centred_gradient.py", "peak_hit.py", "coin_rows.py")  # what CONTRIBUTING.md makes as an example
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_file_that_the_documentation_names_is_there(page: Path) -> None:
     named = set(re.findall(r"(?<![\w/.:])((?:[a-z_]+/)+[a-z_]+\.py)\b", page.read_text(encoding="utf-8")))
-    recipes = {
-        f"src/assay/{name}.py" for name in ("methods/centred_gradient", "metrics/peak_hit", "environments/coin_rows")
-    }
     absent = {name for name in named if not any((root / name).is_file() for root in (SRC, ROOT, page.parent))}
-    assert not absent - recipes
+    assert not {name for name in absent if not name.endswith(RECIPES)}
 
 
 def test_the_subjects_that_the_page_of_the_house_lists_are_files_of_their_rooms() -> None:

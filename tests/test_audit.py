@@ -1,6 +1,9 @@
 """The audit of installed packages finds what is not pinned, pinned to another version, or missing."""
 
-from audit import needed, pinned, problems
+import re
+import tomllib
+
+from audit import ROOT, needed, pinned, problems
 
 PINS = pinned("numpy==2.3.5\ntorch==2.13.0\nImage_IO==1.0\n")
 
@@ -21,3 +24,10 @@ def test_a_tool_of_a_developer_is_left_alone():
 
 def test_what_a_package_needs_is_followed_to_the_end():
     assert {"torch", "numpy", "pytest", "msgpack", "tornado"} <= needed("assay-xai")  # the last two through Dask
+
+
+def test_the_version_is_the_same_in_all_three_places():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    told = re.search(r"^## (\S+) \(", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert cited[1] == told[1] == version

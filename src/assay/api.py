@@ -79,7 +79,7 @@ def attribute(
     outputs: str | None = ...,
     output: str | int | None = ...,
     forward: Callable[[Any, Any], Any] | None = ...,
-    baseline: str | float = ...,
+    baseline: str | float | None = ...,
     memory: int = ...,
     **reading: Unpack[HowRead],
 ) -> Attributed: ...
@@ -99,7 +99,8 @@ def attribute(subject: Any, *arguments: Any, **options: Any) -> Attributed:
     n, seed : how many samples of an environment, and of which seed
     question : with an environment, which number is explained against which baseline; default: the environment's
     target : with a model, the class to explain, one for all or one per row; None: the predicted class
-    reference, readout, outputs, baseline, memory : with a model, as for ``evaluate``
+    reference, readout, outputs, baseline, memory : with a model, as for ``evaluate``; without reference, the baseline
+        of a table is zero
 
     The result has ``attribution``, ``gap`` (how far the attributions miss the sum that the method promises),
     ``show()`` and ``score(metric)``.
@@ -129,7 +130,7 @@ def _attribute_rows(
 ) -> Attributed:
     known = ("label", "reference", "readout", "baseline", "memory")
     reading = _reading({name: value for name, value in options.items() if name not in known})
-    given = {name: value for name, value in options.items() if name in known}
+    given = {"baseline": None} | {name: value for name, value in options.items() if name in known}
     own = own_model(model, x, target, asking=Asking(outputs, output, forward), reading=reading, **given)
     return _attributed(MemoryEngine(own.machine, raises=True), own.place, method, Question(), own.blocks)
 

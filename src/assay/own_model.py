@@ -82,7 +82,7 @@ def own_model(
     reference: Any = None,
     readout: str | None = None,
     asking: Asking = Asking(),
-    baseline: str | float | None = "zero",
+    baseline: str | float | None = None,
     memory: int = USER_PROCESS.memory,
     own_reference: bool = False,
     reading: Reading = Reading(),

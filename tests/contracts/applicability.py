@@ -3,12 +3,14 @@
 The page is written on purpose, and a test compares it with what methods say now:
 
     python tests/contracts/applicability.py --write
+    python tests/contracts/applicability.py --write NAME   # asks these methods alone
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -35,17 +37,20 @@ def reasons(method: str) -> dict[str, str]:
     return {place: method_case(EXAMPLES.get(method, method), place).reason() for place in sites("methods")}
 
 
-def page() -> str:
+def page(names: Sequence[str] = ()) -> str:
+    """Of these methods as they are now, of the others as they were; no names: of all as they are."""
+    before = committed() if names else {}
     places = sites("methods")
     marks: dict[str, str] = {}
     rows = []
     for method in catalogue("methods"):
-        found = [reasons(method)[place] for place in places]
+        told = reasons(method) if method in names or method not in before else before[method]
+        found = [told[place] for place in places]
         cells = ["**ok**" if not reason else marks.setdefault(reason, _letter(len(marks))) for reason in found]
         rows.append(f"| {method} | {' | '.join(cells)} |")
     head = [f"| method | {' | '.join(places)} |", f"|---|{'---|' * len(places)}"]
-    told = [f"- **{mark}**: {reason}" for reason, mark in marks.items()]
-    return "\n".join([HEAD, *head, *rows, "", *told, ""])
+    legend = [f"- **{mark}**: {reason}" for reason, mark in marks.items()]
+    return "\n".join([HEAD, *head, *rows, "", *legend, ""])
 
 
 @cache
@@ -65,4 +70,4 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     if "--write" not in sys.argv:
         sys.exit(__doc__)
-    PAGE.write_text(page(), encoding="utf-8")
+    PAGE.write_text(page([name for name in sys.argv[1:] if not name.startswith("--")]), encoding="utf-8")

@@ -3,6 +3,7 @@
 They are renewed on purpose, never by a test run:
 
     python tests/contracts/revisions.py --write            # new components; outputs that changed with their revision
+    python tests/contracts/revisions.py --write NAME       # of these components alone
     python tests/contracts/revisions.py --write --anyway   # also outputs that changed although the revision did not
 
 Nothing kept hangs on a processor. Training amplifies rounding (another instruction set moved the answers of a trained
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -187,12 +188,20 @@ def _changes(before: Output, now: Output) -> Iterator[tuple[str, Any, Any]]:
     yield from ((name, old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name))
 
 
-def write(anyway: bool) -> list[str]:
-    """Store what is new or changed with its revision; returns the complaints about the rest."""
-    outputs = {kind: {name: measure(kind, name) for name in (*catalogue(kind), *aliases(kind))} for kind in KINDS}
+def write(names: Sequence[str], anyway: bool) -> list[str]:
+    """Store what is new or changed with its revision; returns the complaints about the rest. No names: all."""
+    every = {kind: (*catalogue(kind), *aliases(kind)) for kind in KINDS}
+    if unknown := set(names).difference(*every.values()):
+        sys.exit(
+            f"{', '.join(sorted(unknown))}: not in the catalogue. New: 'python -m assay.catalogue.generate' first."
+        )
+    outputs = {
+        kind: {name: measure(kind, name) for name in every[kind] if name in (names or every[kind])} for kind in KINDS
+    }
     refused = [text for kind in KINDS for name in outputs[kind] if (text := _refusal(kind, name, outputs[kind][name]))]
     if anyway or not refused:
-        told = {kind: {name: asdict(output) for name, output in found.items()} for kind, found in outputs.items()}
+        found = {kind: {**(kept()[kind] if names else {}), **outputs[kind]} for kind in KINDS}
+        told = {kind: {name: asdict(output) for name, output in found[kind].items()} for kind in KINDS}
         KEPT.write_text(json.dumps(told, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         return []
     return refused
@@ -212,5 +221,5 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     if "--write" not in sys.argv:
         sys.exit(__doc__)
-    problems = write("--anyway" in sys.argv)
+    problems = write([name for name in sys.argv[1:] if not name.startswith("--")], "--anyway" in sys.argv)
     sys.exit("\n".join([*problems, "Nothing was written. --anyway writes all the same."]) if problems else 0)

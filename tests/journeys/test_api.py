@@ -131,6 +131,15 @@ def test_a_model_s_attribution_has_the_scores_of_an_evaluation():
         assay.attribute(model, ROWS, "gradient", target=4)
 
 
+def test_an_attribution_compares_with_what_an_evaluation_compares_with():
+    model = small_model()
+    found = assay.attribute(model, ROWS, "integrated_gradients", reference=ROWS + 1)
+    judged = assay.evaluate(model, ROWS, methods=["integrated_gradients"], metrics=["deletion"], reference=ROWS + 1)
+    assert "baseline mean" in repr(found)
+    np.testing.assert_allclose(found.attribution, judged.attributions["integrated_gradients"], rtol=1e-5, atol=1e-6)
+    assert "baseline zero" in repr(assay.attribute(model, ROWS, "gradient"))
+
+
 def test_the_package_s_names_are_there_and_typed():
     import importlib.metadata
 

@@ -1,7 +1,9 @@
 """Models and rows that would give wrong numbers are refused in a sentence, or read as they are meant."""
 
 import json
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -202,3 +204,97 @@ def test_a_model_that_writes_into_its_input_changes_no_row_and_no_number(tmp_pat
         board = json.loads(command(tmp_path / name, {"--model": f"yours:{name}"}, {}).output)["boards"][0]
         scores[name] = board["methods"][0]["metrics"]["insertion"]["value"]
     assert scores["overwriting"] == scores["careful"]
+
+
+def table_of(change):
+    frame = pd.DataFrame(rows(20).numpy(), columns=list("abcdef"))
+    return frame.assign(y=[0, 1] * 10).pipe(change)
+
+
+def images():
+    return np.random.default_rng(0).uniform(0, 255, (6, 3, 4, 4)).astype("float32")
+
+
+BAD = {
+    "missing file": ({"--data": "rowz.npz"}, "there is no file or folder 'rowz.npz'. Did you mean 'rows.npz'?"),
+    "wrong column": (
+        {"--data": "plain.csv", "--label": "z"},
+        "there is no column 'z' for the label. x has a, b, c, d,",
+    ),
+    "one class": (
+        {"--data": "one.csv", "--label": "y"},
+        "labels of several classes or values are needed. Name another",
+    ),
+    "text in a number column": ({"--data": "text.csv"}, "'b' holds numbers, and 'many' in 1 of 20 rows (3; counted"),
+    "a row with NaN": ({"--data": "nan.csv"}, "missing values in 1 of 20 rows (3; counted from 0), in the column 'b'"),
+    "wrong output shape": ({"--model": "yours:cube"}, "answers a batch of 8 with (8, 2, 3, 6): floats (rows, outputs)"),
+    "no output per row": ({"--model": "yours:total"}, "the model answers a batch of 8 with (): floats (rows, outputs)"),
+    "unfitted": ({"--model": "estimators:unfitted"}, "the LogisticRegression is not fitted: call its fit(x, y)"),
+    "weights that do not fit": ({"--weights": "weights.npz"}, "weight ((3, 5) in the file, (3, 6) in the model)"),
+    "images of 0..255": ({"--model": "yours:colours", "--data": "images.npz"}, "Divide by 255 (scale='unit' does)"),
+    "wrong number of classes": ({"--data": "nine.npz"}, "outputs 0 to 2: give numbers of its outputs, or a model that"),
+    "swapped": ({"--model": "rows.npz", "--data": "yours:linear"}, "read from a file or folder. They are swapped."),
+    "data as a model": ({"--model": "yours:three"}, "the model is int, not a torch.nn.Module and no estimator"),
+    "empty folder": ({"--data": "empty"}, "the folder 'empty' is empty: give one of images, or with a sub-folder"),
+    "no data": ({"--data": "notes.docx"}, "'notes.docx' is no data that are read: CSV (.csv, .tsv), Parquet"),
+    "no numpy file": ({"--data": "fake.npz"}, "it is neither of them; numpy.savez writes such a file."),
+    "no budget": ({"--budget": "0"}, "--budget 0: write a time such as 60s or 2m, or none."),
+}
+BEFORE_TORCH = ("missing file", "swapped", "no budget")
+
+
+@pytest.fixture
+def bad_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, arrays in {
+        "rows": {"x": rows().numpy()},
+        "images": {"x": images()},
+        "nine": {"x": rows().numpy(), "y": np.arange(12) % 9},
+        "weights": {"weight": np.zeros((3, 5), "float32")},
+    }.items():
+        np.savez(f"{name}.npz", **arrays)
+    for name, change in {
+        "plain": lambda frame: frame,
+        "one": lambda frame: frame.assign(y=0),
+        "text": lambda frame: frame.assign(b=["many" if row == 3 else row for row in range(20)]),
+        "nan": lambda frame: frame.assign(b=[None if row == 3 else row for row in range(20)]),
+    }.items():
+        table_of(change).to_csv(f"{name}.csv", index=False)
+    (tmp_path / "empty").mkdir()
+    for name in ("notes.docx", "fake.npz"):
+        (tmp_path / name).write_text("hello")
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_call_ends_with_one_paragraph_and_exit_code_2(name, bad_files, assay):
+    change, words = BAD[name]
+    asked = {"--model": "yours:linear", "--data": "rows.npz", "--store": "st", **change}
+    done = assay("evaluate", *(part for pair in asked.items() for part in pair))
+    assert done.returncode == 2
+    assert done.stderr.startswith("assay: ")
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    assert not Path("st").exists()
+
+
+@pytest.mark.parametrize("name", BEFORE_TORCH)
+def test_what_needs_no_torch_is_refused_before_torch_is_imported(name, bad_files, python):
+    asked = {"--model": "yours:linear", "--data": "rows.npz", **BAD[name][0]}
+    code = (
+        "import sys; from assay.cli.main import main\n"
+        f"sys.argv = ['assay', 'evaluate', *{[part for pair in asked.items() for part in pair]}]\n"
+        "try: main()\n"
+        "finally: print('torch' in sys.modules)"
+    )
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "False\n")
+
+
+def test_training_mode_is_accepted_and_told(bad_files, assay):
+    found = assay(
+        *("evaluate", "--model", "yours:in_training", "--data", "rows.npz", "--store", "st", "--workers", 0),
+        *("-m", "input_x_gradient", "-s", "insertion", "--budget", "none"),
+    )
+    assert found.returncode == 0
+    assert "The model was in training mode; a copy in evaluation mode is asked." in found.stderr

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,13 @@ from assay.check.target import check
 from assay.cli.kind_of import kind_of
 from assay.core.spec import Spec
 from assay.studies.file import read
+from contracts.mutants import mutant
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 RECIPE = re.compile(r"^## Add an? \w+: `src/assay/\w+/(\w+)\.py`$.*?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RECIPES = dict(RECIPE.findall(TEXT))
+STEPS = [textwrap.dedent(code) for code in re.findall(r"^   ```python\n(.*?)^   ```$", TEXT, re.MULTILINE | re.DOTALL)]
 EXAMPLES = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "examples").rglob("*.py")}
 
 
@@ -67,6 +70,27 @@ def test_the_recipes_are_in_the_style_that_make_check_wants(here, how):
     call = [sys.executable, "-m", "ruff", *how, "--no-cache", "--config", ROOT / "pyproject.toml", *files]
     done = subprocess.run(list(map(str, call)), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+def test_the_printed_check_of_a_metric_rejects_the_printed_wrong_versions(tmp_path, monkeypatch):
+    names = {}
+    for code in STEPS:
+        exec(code, names)
+    file = tmp_path / "assay" / "metrics" / "peak_hit.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(RECIPES["peak_hit"])
+    monkeypatch.setattr(mutant, "SOURCE", tmp_path)
+
+    def made(tree):
+        module = {"__name__": "peak_hit"}
+        exec(compile(tree, "peak_hit", "exec"), module)
+        return module["PeakHit"]
+
+    names["check_peak_hit"](made(ast.parse(RECIPES["peak_hit"])))
+    assert len(names["MUTANTS"]) == 3
+    for wrong in names["MUTANTS"]:
+        with pytest.raises(AssertionError):
+            names["check_peak_hit"](made(mutant.changed(wrong)))
 
 
 def test_an_environment_that_makes_layers_leaves_the_streams_of_a_notebook_alone(here):

@@ -26,6 +26,16 @@ def pictures() -> nn.Module:
     return nn.Sequential(layer, nn.Flatten())
 
 
+def colours() -> nn.Module:
+    """The mean of each of three colours."""
+    return nn.Sequential(nn.Flatten(2), Means())
+
+
+class Means(nn.Module):
+    def forward(self, x):
+        return x.mean(dim=2)
+
+
 def number() -> float:
     return 1.0
 
@@ -90,6 +100,29 @@ def broken() -> nn.Module:
 
 def sized(columns) -> nn.Module:
     return nn.Linear(columns, 3)
+
+
+class Shaped(nn.Module):
+    """Answers of a shape that is none of classes."""
+
+    def __init__(self, cube):
+        super().__init__()
+        self.cube = cube
+
+    def forward(self, x):
+        return x[:, None, None].expand(-1, 2, 3, -1) if self.cube else x.sum()
+
+
+def cube() -> nn.Module:
+    return Shaped(cube=True)
+
+
+def total() -> nn.Module:
+    return Shaped(cube=False)
+
+
+def in_training() -> nn.Module:
+    return linear().train()
 
 
 three = 3

@@ -15,6 +15,7 @@ from assay.core.spec import Spec, Value
 
 KINDS = ("environments", "methods", "metrics")
 REQUIRED = "<required>"
+NOT_MEASURED = "not measured"  # the fact ``controls`` of a metric where nobody tried them
 COMPUTED = (
     "<computed>"  # a default that no spec can express: known to the component only, and part of its source digest
 )
@@ -117,12 +118,12 @@ def with_controls(card: Card, controls: Mapping[str, str]) -> Card:
     facts = dict(card.facts)
     alias_of = {(parameter, value): name for name, parameter, value in facts.get("aliases", ())}
     rows = [
-        (parameter, value, {**change, "controls": controls.get(alias_of[parameter, value])})
+        (parameter, value, {**change, "controls": controls.get(alias_of[parameter, value], NOT_MEASURED)})
         if (parameter, value) in alias_of and isinstance(change, dict)
         else (parameter, value, change)
         for parameter, value, change in facts.get("varies", ())
     ]
-    facts |= {"controls": controls[card.name]} if card.name in controls else {}
+    facts |= {"controls": controls.get(card.name, facts.get("controls", NOT_MEASURED))}
     facts |= {"varies": tuple(rows)} if rows else {}
     return replace(card, facts=tuple(facts.items()))
 

@@ -31,18 +31,18 @@ from assay.foreign.imports import imports_allowed, is_target
 def catalogue(kind: str) -> Mapping[str, Card]:
     """The cards of every component of a kind: our own, then entry points of group ``assay.<kind>``."""
     cards = {row["name"]: Card.from_json(row) for row in described()[kind]}
-    if kind == "metrics":
-        cards = {name: with_controls(card, measured_controls()) for name, card in cards.items()}
     for point in entry_points(group=f"assay.{kind}"):
         if point.name in cards:
             raise AssayError(f"'{point.name}' from {point.value} is already the name of {cards[point.name].target}.")
         cards[point.name] = foreign_card(kind, point.value, point.name)
-    return cards
+    return (
+        {name: with_controls(card, measured_controls()) for name, card in cards.items()} if kind == "metrics" else cards
+    )
 
 
 def measured_controls() -> Mapping[str, str]:
-    """By name or alias of a metric: maps without knowledge of the model that it does not tell from the best method.
-    What was measured is data: in the source it would change the digest of what was measured."""
+    """By name or alias of a metric: whether it tells maps without knowledge of the model from the best method. What was
+    measured is data: in the source it would change the digest of what was measured."""
     path = Path(assay.__path__[0]) / "metrics" / "controls.json"
     controls: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
     return controls
@@ -51,7 +51,8 @@ def measured_controls() -> Mapping[str, str]:
 def card(kind: str, name: str) -> Card:
     """The card of a component by name or ``module:attr``; SpecError suggests near misses."""
     if ":" in name:
-        return foreign_card(kind, name, name) if imports_allowed() else Card(kind, name, name)
+        found = foreign_card(kind, name, name) if imports_allowed() else Card(kind, name, name)
+        return with_controls(found, {}) if kind == "metrics" else found
     cards = catalogue(kind)
     if name in cards:
         return cards[name]

@@ -119,6 +119,9 @@ def evaluate(
     """
     resources, new_seeds, time = options.resources(), seed_list(seeds), _seconds(budget)
     is_code = is_target(model)
+    if is_target(data) and not Path(data).exists():
+        swapped = " They are swapped." if not is_code and Path(model).exists() else ""
+        raise SpecError(f"--data {data} names code, and data are read from a file or folder.{swapped}")
     if not is_code and not Path(model).is_file():
         raise SpecError(
             f"--model {model}: write module:attr, a module on Python's path and a name in it, or the file of a saved "
@@ -136,14 +139,16 @@ def evaluate(
         _trusted(trust, model)
         if is_code:
             load(model)  # a wrong name is told before torch is imported
-        from assay.evaluation.from_files import Asked, planned  # imports torch
+        from assay.evaluation.from_files import Asked, in_own_format, planned  # imports torch
 
         wanted = Asked(tuple(method), tuple(metric), tuple(map(_value, canvas)), time, limit, rows)
+        resources = in_own_format(asked.environments[0], resources)
         study, plan = planned(asked.environments[0], wanted, store, resources, keep=not options.dry_run)
         study = study.narrowed(None, new_seeds)
     from assay.cli.run import execute_or_forecast
 
     if not options.as_json:
+        typer.echo(_how_read(study), err=True)
         _tell(plan, study.environments[0])
     if rows and not options.as_json:
         typer.echo(f"The first rows and all attributions are kept in {store} (--no-rows: no rows).", err=True)
@@ -172,6 +177,13 @@ def _place(text: str | None) -> str | int | None:
     return int(text) if text is not None and text.lstrip("-").isdigit() else text
 
 
+def _how_read(study: Study) -> str:
+    """What was chosen about the data and the model; the answer says what was left out."""
+    from assay.report.findings import LEFT_OUT
+
+    return " ".join(note for note in study.notes if not note.startswith(LEFT_OUT))
+
+
 def _tell(plan: Plan, entry: Entry) -> None:
     """The plan as a command, which computes the same on any machine."""
     from assay.catalogue.registry import resolve
@@ -181,7 +193,7 @@ def _tell(plan: Plan, entry: Entry) -> None:
         return  # nothing was chosen
 
     def named(flag: str, items: tuple[Item, ...]) -> list[str]:
-        return [part for item in items for part in (flag, str(item.spec))]
+        return [part for item in items for part in (flag, _as_written(item))]
 
     defaults = resolve("environments", Spec(entry.spec.name))
     given = {name: entry.spec.get(name) for name in OWN_OPTIONS if entry.spec.get(name) != defaults.get(name)}
@@ -193,6 +205,12 @@ def _tell(plan: Plan, entry: Entry) -> None:
     command += [*named("-m", plan.methods), *named("-s", plan.metrics), "--budget", "none"]
     command += ["--limit", str(plan.rows), *(["--seeds", "1"] if plan.drawn else [])]
     typer.echo(f"About {seconds(plan.estimate)}: {shlex.join(command)}", err=True)
+
+
+def _as_written(item: Item) -> str:
+    """The spec, behind the label that the user gave."""
+    spec = str(item.spec)
+    return spec if item.label.startswith(item.spec.name) or not item.named else f"{item.label}={spec}"
 
 
 def _flag(name: str, value: Value) -> list[str]:

@@ -109,7 +109,8 @@ class Trial:
             raise NotApplicable(GIVEN)
         x = self.scene.samples.x if x is None else x
         target = self.scene.target.repeat(len(x) // len(self)) if target is None else target
-        return self.explain(x, target, self.scene.setting if setting is None else setting, samples)
+        setting = self.scene.setting if setting is None else setting
+        return self.explain(x, target, setting) if samples is None else self.explain(x, target, setting, samples)
 
     def again_with(self, parameter: str, value: Value) -> Tensor:
         """The method's raw attribution of the same samples with one other choice: a parameter of the method

@@ -22,6 +22,7 @@ from assay.evaluation.defaults import default_methods
 from assay.evaluation.plan import Item, Plan
 from assay.evaluation.stored_plan import stored_plan
 from assay.evaluation.study import make_study, metric_items, notes
+from assay.foreign.inputs import dtype_name
 from assay.studies.study import Entry, Study
 
 
@@ -62,6 +63,14 @@ def planned(own: Entry, asked: Asked, store: Path, resources: Resources, keep: b
     place = replace(own, samples=plan.rows, block=default_block_size(setting.kind), rows=plan.rows)
     said = notes(setting, rows, environment.subject.rows.reference is not None, plan, environment.subject.notes)
     return make_study(place, plan, said, asked.keeps_rows)[0], plan
+
+
+def in_own_format(own: Entry, resources: Resources) -> Resources:
+    """Resources in the number format of the user's rows, in which Python evaluates them, too."""
+    if resources.machine.device.startswith("mps"):  # has no float64
+        return resources
+    rows = build("environments", own.spec).subject.rows
+    return replace(resources, machine=replace(resources.machine, dtype=dtype_name(rows.x.dtype)))
 
 
 def _item(text: str, named: bool) -> Item:

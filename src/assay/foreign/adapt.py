@@ -119,7 +119,8 @@ def _call(name: str, target: Any, params: Mapping[str, Any]) -> CallableMethod |
         ours = "lime_image" if "image" in (parameters_of(target.explain_instance) or {}) else "lime_tabular"
         raise named(f"'{name}' explains one row at a time; our own LIME explains many.", ours)
     if isinstance(target, nn.Module) or not callable(target):
-        raise _no_method(name, f"is {type(target).__name__}")
+        kind = type(target).__name__
+        raise _no_method(name, "is no method" if name == kind else f"is {kind}")
     parameters = parameters_of(target)
     first = next(iter(parameters or {}), "")
     if first == "query":

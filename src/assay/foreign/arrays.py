@@ -41,7 +41,7 @@ def _check_magic(path: str) -> None:
     """numpy would take any other file for a pickle, and advise to load it as one."""
     with open(path, "rb") as file:
         if file.read(len(MAGIC_PREFIX)) != MAGIC_PREFIX:
-            raise ValueError("it is neither of them")
+            raise ValueError("it is neither of them; numpy.savez writes such a file")
 
 
 def check_archive(path: str) -> None:

@@ -125,7 +125,7 @@ def checked_classes(name: str, classes: Tensor, rows: int, outputs: int) -> Tens
         model_outputs = (
             "one output: outputs='value' (--outputs value) explains it"
             if outputs == 1
-            else f"outputs 0 to {outputs - 1}"
+            else f"outputs 0 to {outputs - 1}: give numbers of its outputs, or a model that has this class"
         )
         raise SpecError(f"{name} holds class {int(classes[wrong][0])}, and the model has {model_outputs}.")
     return classes.long()

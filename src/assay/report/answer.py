@@ -101,9 +101,10 @@ class Answer:
         yield LIMITS
         shares = [share for share in self.unfamiliar.values() if share is not None]
         if shares and min(shares) >= UNLIKE:
+            share = percent(min(shares)) + (" or more" if len(set(self.unfamiliar.values())) > 1 else "")
             yield (
-                f"Careful: under every canvas {percent(min(shares))} or more of the perturbed rows are unlike the "
-                "reference. Verdicts may be about how the model answers to such rows."
+                f"Careful: under every canvas {share} of the perturbed rows are unlike the reference. Verdicts may be "
+                "about how the model answers to such rows."
             )
 
     def _best_by_canvas(self) -> str:

@@ -12,6 +12,7 @@ from assay.report.colours import scale_of
 from assay.report.samples import GallerySamples
 
 MOST = 12  # features; the others are added up
+ROUNDING = 1e-12  # of the largest value: what is smaller is shown as 0
 
 
 @dataclass(frozen=True)
@@ -50,4 +51,7 @@ def feature_bars(samples: GallerySamples, position: int, columns: Sequence[Array
 
 
 def _column(values: Array, shown: Array) -> BarColumn:
-    return BarColumn(values[shown], scale_of(values), float(np.delete(values, shown).sum()))
+    largest, others = scale_of(values), float(np.delete(values, shown).sum())
+    smallest = ROUNDING * largest
+    kept = np.where(np.abs(values[shown]) < smallest, 0.0, values[shown])
+    return BarColumn(kept, largest, others if abs(others) >= smallest else 0.0)

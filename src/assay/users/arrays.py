@@ -15,6 +15,7 @@ from assay.users.images import read_image_array
 from assay.users.numbers import conversion, float_format, floats, numbers_of
 from assay.users.reading import Reading
 from assay.users.rows import Rows
+from assay.users.series import UnknownOrder
 from assay.users.tokens import are_ids, read_tokens
 
 SHAPES = (
@@ -54,7 +55,7 @@ def _steps(x: Tensor, reading: Reading) -> Steps:
     first = reading.channels_first
     if first is None:
         alone = " For one image, give x[None]." if x.shape[0] in (1, 3, 4) else ""
-        raise SpecError(
+        raise UnknownOrder(
             f"x has shape {tuple(x.shape)}, which may be series or grey images. For series (N, channels, steps), write "
             "channels_first=True; for series (N, steps, channels), channels_first=False. For grey images (N, height, "
             f"width), give x[:, None].{alone}"

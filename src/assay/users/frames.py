@@ -86,7 +86,7 @@ def read_frame(frame: Any, reference: Any | None, reading: Reading) -> Rows:
         _check_values(name, frame.columns, [column.iloc[start:end] for column in columns], reading.missing)
     encoding = Encoding(frame.columns, tuple(column_of(column, reading.whole) for column in columns))
     _check_size(frame.columns, encoding.columns, len(columns[0]))
-    dtype = reading.dtype or torch.get_default_dtype()
+    dtype = reading.format
     entries = as_dtype("x", torch.from_numpy(encoding.encode(columns)), dtype)
     notes += _notes(encoding, columns, dtype)
     return Rows(

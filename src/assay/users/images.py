@@ -54,7 +54,7 @@ def read_pictures(images: Sequence[Image.Image], reference: Sequence[Image.Image
     headers = [header for name, part in parts for header in _headers(name, part)]
     sizes = {size for size, _ in headers}
     prepared = _preparation(sizes, all(mode in GREY for _, mode in headers), reading)
-    dtype = reading.dtype or torch.get_default_dtype()
+    dtype = reading.format
     rows, *extra = [
         prepared.standardised(torch.stack([prepared.cut_out(image) for image in part])).to(dtype) for _, part in parts
     ]

@@ -66,9 +66,8 @@ class Inputs:
 def read_inputs(data: Mapping[str, Any], reference: Mapping[str, Any] | None, reading: Reading) -> Rows:
     """Rows of several inputs; ``given`` gives dicts back, with shapes and formats as they were."""
     arrays = _arrays("x", data, reading)
-    dtype = reading.dtype or next(
-        (part.dtype for part in arrays.values() if part.is_floating_point()), torch.get_default_dtype()
-    )
+    own = next((part.dtype for part in arrays.values() if part.is_floating_point()), reading.format)
+    dtype = reading.dtype or reading.otherwise or own
     each = tuple(
         Input(name, tuple(part.shape[1:]), _own_dtype(part, dtype, reading), isinstance(data[name], Tensor))
         for name, part in arrays.items()

@@ -48,9 +48,9 @@ def as_dtype(name: str, numbers: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def float_format(numbers: Tensor, reading: Reading, data: Any) -> torch.dtype:
-    """The model's format; without one the data's own, and torch's default for whole numbers and Python's."""
+    """The model's format; without one the data's own, and a default for whole numbers and Python's."""
     own = numbers.is_floating_point() and not _is_list(data)
-    return reading.dtype or (numbers.dtype if own else torch.get_default_dtype())
+    return reading.dtype or (numbers.dtype if own else reading.format)
 
 
 def conversion(name: str, numbers: Tensor, dtype: torch.dtype) -> tuple[str, ...]:

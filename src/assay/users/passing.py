@@ -69,6 +69,7 @@ def _refusal(x: Tensor, errors: list[tuple[str, Exception]]) -> str:
 def module_ways(model: nn.Module, rows: Rows) -> Iterator[Way]:
     """For torch modules: tensors, in the number format of the parameters first."""
     dtype = number_format(model)
+    moved = "with steps and channels swapped" if rows.kind == "series" else "with channels in the last place"
     for way in _tensor_ways(model, rows):
         converted = _Cast(way.rows, None, model)
         is_other = dtype not in (None, rows.x.dtype)
@@ -78,7 +79,7 @@ def module_ways(model: nn.Module, rows: Rows) -> Iterator[Way]:
         if way.keyword != "**" and _is_whole(rows.x):
             yield replace(way, rows=_Cast(way.rows, torch.int64), words="as whole numbers (int64)")
         if way.keyword != "**" and rows.kind in ("image", "series"):
-            yield replace(way, rows=_ChannelsMoved(converted), words="with channels in the last place")
+            yield replace(way, rows=_ChannelsMoved(converted), words=moved)
 
 
 def _tensor_ways(model: nn.Module, rows: Rows) -> Iterator[Way]:

@@ -44,6 +44,7 @@ class Reading:
     deviation: tuple[float, ...] | None = None  # by which they are divided after that
 
     dtype: torch.dtype | None = None  # of the model's parameters; None: the data's own
+    otherwise: torch.dtype | None = None  # where neither has one; None: torch's default
     missing: bool = False  # the model reads missing values
     whole: bool = True  # columns of whole numbers reach the model as such, rounded; False: as floats
     columns: tuple[str, ...] = ()  # that the model reads, in its order; empty: all
@@ -51,6 +52,11 @@ class Reading:
     tokens: bool = False  # rows of whole numbers are token ids
     tensors: bool = False  # several inputs reach the model as tensors, whatever the user gave
     channels_last: bool = False  # the model reads images (height, width, channels)
+
+    @property
+    def format(self) -> torch.dtype:
+        """Of numbers that have no format of their own."""
+        return self.dtype or self.otherwise or torch.get_default_dtype()
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():

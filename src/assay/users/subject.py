@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from assay.users.passing import Forward
 from assay.users.read import read_rows
 from assay.users.reading import Reading
 from assay.users.rows import Rows
+from assay.users.series import UnknownOrder, order_of
 from assay.users.take import check_not_swapped, take_model, takes_missing
 from assay.users.taken import Taken
 
@@ -93,6 +95,7 @@ class Subject:
             outputs=taken.outputs,
             differentiable=gradients,
             picture=rows.picture,
+            given=rows.given,
         )
 
 
@@ -110,21 +113,21 @@ def read_subject(
     facts = known(model)
     reading = replace(
         reading,
-        dtype=reading.dtype or facts.dtype or (None if facts.tensors or _has_format(data) else torch.float64),
+        dtype=reading.dtype or facts.dtype,
+        otherwise=None if facts.tensors else torch.float64,
         columns=facts.columns,
         inputs=facts.inputs,
         tokens=facts.tokens,
         tensors=facts.tensors,
     )
-    rows = _rows(model, data, reference, label, reading)
+
+    def read(reading: Reading) -> Rows:
+        return read_rows(data, reference=reference, label=label, reading=reading)
+
+    rows = _rows(model, read, reading, plain=asking.forward is None)
     model, rows = embedded(model, rows)
     words = {"outputs": asking.outputs, "output": asking.output, "forward": asking.forward}
     return Subject(rows, take_model(model, rows, **words))  # type: ignore[arg-type]
-
-
-def _has_format(data: Any) -> bool:
-    """Whether all numbers are floats of one format already."""
-    return str(getattr(data, "dtype", "")).removeprefix("torch.").startswith("float")
 
 
 def default_baseline(rows: Rows, has_reference: bool) -> str:
@@ -133,19 +136,30 @@ def default_baseline(rows: Rows, has_reference: bool) -> str:
     return "mean" if rows.kind in ("table", "series") and has_reference else "zero"
 
 
-def _rows(model: Any, data: Any, reference: Any, label: Any, reading: Reading) -> Rows:
-    """Rows with missing values only where the model answers these."""
+def _rows(model: Any, read: Callable[[Reading], Rows], reading: Reading, plain: bool) -> Rows:
+    """Rows with missing values only where the model answers these; series in the order in which it reads them, if it
+    is asked in the ``plain`` way."""
     try:
-        return read_rows(data, reference=reference, label=label, reading=reading)
+        return read(reading)
+    except UnknownOrder:
+        order = order_of(model, read(replace(reading, channels_first=True))) if plain else None
+        if order is None:
+            raise
+        return _ordered(read, reading, *order)
     except SpecError as refused:
         if "missing values" not in str(refused) and "NaN" not in str(refused):
             raise
-        with_missing = replace(reading, missing=True)
         try:
-            rows = read_rows(data, reference=reference, label=label, reading=with_missing)
+            rows = read(replace(reading, missing=True))
         except SpecError:
             raise refused from None
         bad = rows.x if rows.given is None else rows.given(rows.x)
         if not takes_missing(model, bad):
             raise refused from None
         return rows
+
+
+def _ordered(read: Callable[[Reading], Rows], reading: Reading, first: bool, layer: str) -> Rows:
+    rows, axes = read(replace(reading, channels_first=first)), "channels, steps" if first else "steps, channels"
+    said = f"Rows are series ({axes}), as the model's {layer} reads them; channels_first={not first} says otherwise."
+    return replace(rows, notes=(*rows.notes, said))

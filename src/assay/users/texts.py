@@ -63,7 +63,7 @@ def read_texts(texts: Sequence[str], reference: Sequence[str] | None, reading: R
     if reference is not None:
         _check("reference", reference)
     words = Words.of([*texts, *(reference or ())])
-    entries = words.entries.to(torch.float64 if reading.dtype == torch.float64 else torch.float32)
+    entries = words.entries.to(torch.float64 if reading.format == torch.float64 else torch.float32)
     count, longest = len(texts), entries.shape[1]
     notes = [
         f"Texts are split at white space: each of up to {counted(longest, 'word')} is a feature, and may be removed."

@@ -72,7 +72,7 @@ def read_tokens(data: Any, reference: Any | None, reading: Reading) -> Rows:
             f"words has texts of {counted(len(reading.words), 'row')}, and x has {len(rows)} rows: give one for each."
         )
     others = tuple(name for name in data if name != IDS) if isinstance(data, Mapping) else None
-    dtype = torch.float64 if reading.dtype == torch.float64 else torch.float32
+    dtype = torch.float64 if reading.format == torch.float64 else torch.float32
     codec = TokenIds(
         found[0][1], others, reading.tensors or isinstance(data[IDS] if isinstance(data, Mapping) else data, Tensor)
     )

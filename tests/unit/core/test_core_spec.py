@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assay.core.errors import SpecError
-from assay.core.spec import Spec, walk
+from assay.core.spec import Spec, labelled, walk
 
 quick = settings(max_examples=50)
 
@@ -210,3 +210,18 @@ def test_a_string_in_triple_quotes_is_left_alone():
 
 def test_no_name_is_taken_for_a_placeholder():
     assert Spec.parse("f(x=_target_0_, y=m:A)").get("x") == Spec("_target_0_")
+
+
+@pytest.mark.parametrize(
+    "text, label, spec",
+    [
+        ("mine=precomputed(path='a=b.npy')", "mine", "precomputed(path='a=b.npy')"),
+        (" Grad-CAM, layer 3 = grad_cam", "", " Grad-CAM, layer 3 = grad_cam"),  # a comma begins a list
+        (" Grad-CAM of layer 3 = grad_cam", "Grad-CAM of layer 3", " grad_cam"),
+        ("smoothed(of=gradient())", "", "smoothed(of=gradient())"),
+        ("captum.attr:Saliency(abs=False)", "", "captum.attr:Saliency(abs=False)"),
+        ("=gradient", "", "=gradient"),
+    ],
+)
+def test_a_label_comes_before_a_spec(text, label, spec):
+    assert labelled(text) == (label, spec)

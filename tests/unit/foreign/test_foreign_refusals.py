@@ -112,10 +112,10 @@ CASES = {
         lambda: shap().KernelExplainer, "bound to a model and to data", model=logistic, x=X.numpy()
     ),
     "a class for networks": Case(lambda: shap().DeepExplainer, "bound to a model and to data"),
-    "a model": Case(nn.Identity(), "is Identity: expected a name, a class or"),
+    "a model": Case(nn.Identity(), "'Identity' is no method: expected a name, a class or"),
     "a class of models": Case(nn.Identity, "makes a Identity, which is no method"),
-    "a number": Case(3, "is int: expected a name, a class or"),
-    "nothing": Case(None, "is NoneType: expected a name, a class or"),
+    "a number": Case(3, "'int' is no method: expected a name, a class or"),
+    "nothing": Case(None, "'NoneType' is no method: expected a name, a class or"),
     "no layer": Case(captum.LayerGradCam, "needs a value for 'layer'", model=cnn, x=IMAGES),
     "no explainer inside": Case("captum.attr:NoiseTunnel(nt_samples=2)", "needs a value for 'attribution_method'"),
     "no window": Case(captum.Occlusion(mlp()), "needs a value for 'sliding_window_shapes'"),

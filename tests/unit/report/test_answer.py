@@ -183,7 +183,12 @@ def test_where_every_canvas_makes_rows_unlike_the_reference_the_answer_warns(sha
     warnings = [line for line in found.lines() if line.startswith("Careful: under every canvas")]
     assert bool(warnings) is told
     if told:
-        assert f"{min(share for share in shares if share is not None) * 100:.0f} % or more" in warnings[0]
+        assert f"{min(share for share in shares if share is not None) * 100:.0f} % or more of the" in warnings[0]
+
+
+def test_a_warning_of_all_rows_says_all_and_not_all_or_more():
+    found = answer(GOOD, unfamiliar={"mean": 1.0, "rows": 1.0})
+    assert "Careful: under every canvas 100 % of the" in "".join(found.lines())
 
 
 def test_where_methods_depend_the_best_under_each_canvas_is_named():

@@ -31,6 +31,14 @@ def test_the_largest_stand_first_with_the_values_of_their_columns() -> None:
     assert (column.values.tolist(), column.largest, column.others, found.hidden) == ([-3, 2, 1], 3.0, 0.0, 0)
 
 
+def test_what_is_left_of_rounding_is_shown_as_nothing_and_a_small_value_is_not() -> None:
+    values = np.array([[0.1, 2.8e-17, -1e-9, *[1e-17] * MOST]])
+    (column,) = feature_bars(samples(values), 0, [values]).columns
+    assert isinstance(column, BarColumn)
+    assert (column.values[:3].tolist(), column.others) == ([0.1, -1e-9, 0.0], 0.0)
+    assert not column.values[3:].any()
+
+
 @pytest.mark.parametrize(("count", "shown"), [(MOST, MOST), (MOST + 1, MOST + 1), (MOST + 2, MOST), (100, MOST)])
 def test_many_features_are_added_up_and_one_is_not(count: int, shown: int) -> None:
     values = np.arange(1.0, count + 1)[None] * (-1) ** np.arange(count)

@@ -265,7 +265,8 @@ def test_a_wrong_path_is_answered_with_what_is_near(here):
         (
             "a.npy",
             b"-",
-            "cannot read 'a.npy' as .npz or .npy of plain arrays: ValueError: it is neither of them.",
+            "cannot read 'a.npy' as .npz or .npy of plain arrays: ValueError: it is neither of them; numpy.savez "
+            "writes such a file.",
         ),
     ],
 )
