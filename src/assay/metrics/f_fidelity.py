@@ -78,10 +78,10 @@ class FFidelity:
             },
         ),
         ("absolute", True, "shift"),
-        ("readout", "logit", {"range": None, "ideal": None}),
-        ("readout", "margin", {"range": None, "ideal": None}),
-        ("readout", "value", {"range": None, "ideal": None}),
-        ("readout", None, {"range": None, "ideal": None}),
+        ("readout", "logit", "range"),
+        ("readout", "margin", "range"),
+        ("readout", "value", "range"),
+        ("readout", None, "range"),
     )
     aliases: ClassVar[tuple[tuple[str, str, object], ...]] = (
         ("f_fidelity_plus", "part", "plus"),
