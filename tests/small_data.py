@@ -61,6 +61,7 @@ class Given:
     setting: Setting
     samples: Samples
     machine: Machine = Machine()
+    notes: tuple[str, ...] = ()
 
     @property
     def environment(self) -> Kept:

@@ -100,10 +100,10 @@ def arrays(folder: Path) -> Iterator[Case]:
     says = {
         "objects.npz": "cannot read",
         "objects.npy": "cannot read",
-        "complex.npz": "floating point",
-        "words.npz": "floating point",
+        "complex.npz": "complex numbers",
+        "words.npz": "cannot read rows",
         "text.npz": "cannot read",
-        "empty.npz": "cannot read",
+        "empty.npz": "is empty",
         "pickle.npz": "cannot read",
         "terabytes.npy": "cannot read",
         "gigabytes.npy": "cannot read",
@@ -113,7 +113,7 @@ def arrays(folder: Path) -> Iterator[Case]:
         "no-array.npz": "cannot read",
         "bomb.npz": "expands",
         "cut.npz": "cannot read",
-        "folder.npz": "no file",
+        "folder.npz": "is empty",
         "absent.npz": "no file",
         "n" * 300: "too long",
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -161,6 +162,7 @@ def test_the_shell_and_python_give_one_answer(name, tmp_path):
 
 
 @pytest.mark.realdata
+@pytest.mark.skipif("ASSAY_DATA" not in os.environ, reason="needs data under ASSAY_DATA")
 @pytest.mark.parametrize("name", REAL)
 def test_on_real_data_too(name, tmp_path):
     judged(REAL[name], tmp_path)

@@ -125,7 +125,7 @@ def test_a_required_method_that_is_refuted_gives_exit_code_one(assay, tmp_path):
     (tmp_path / "study.toml").write_text(
         text + "[[faithfulness]]\nmetric = 'f1'\ngamma = 0.99\nrequire = ['random_map']\n"
     )
-    done = assay("run", tmp_path / "study.toml", "--store", tmp_path / "s", "--workers", 0)
+    done = assay("run", tmp_path / "study.toml", "--store", tmp_path / "s", "--workers", 0, "--full")
     assert done.returncode == 1
     assert "refuted by counted:Ward" in done.stdout
 
@@ -135,7 +135,7 @@ def test_two_tests_on_one_metric_are_two_tests(assay, tmp_path):
     low = "[[faithfulness]]\nmetric = 'f1'\ngamma = 0.0\nsigns = false\nrequire = ['random_map']\n"
     high = "[[faithfulness]]\nmetric = 'f1'\ngamma = 0.99\nsigns = false\n"
     (tmp_path / "study.toml").write_text(text + low + high)
-    done = assay("run", tmp_path / "study.toml", "--store", tmp_path / "s", "--workers", 0)
+    done = assay("run", tmp_path / "study.toml", "--store", tmp_path / "s", "--workers", 0, "--full")
     assert done.returncode == 0
     assert "on f1 at gamma = 0\n  random_map: not refuted" in done.stdout
     assert "on f1 at gamma = 0.99\n  random_map: refuted by counted:Ward" in done.stdout

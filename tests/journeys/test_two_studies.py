@@ -7,6 +7,7 @@ import pytest
 
 import assay
 from assay.cli.export import export
+from assay.cli.options import RunOptions
 from assay.cli.report import report
 from assay.cli.run import execute
 from assay.core.machine import Resources
@@ -31,7 +32,7 @@ def study(name, **more):
 @pytest.fixture
 def store(tmp_path):
     """A store with a run of study a that says it ended in the year 9999: the clock has been set back since."""
-    execute(study("a", metrics=["precision"]), tmp_path / "s", Resources(), True)
+    execute(study("a", metrics=["precision"]), tmp_path / "s", Resources(), RunOptions(as_json=True))
     found = Store.open(tmp_path / "s", create=False)
     (run,) = found.records("run")
     data = {**run.data, "run": "99990101T000000"}
@@ -45,7 +46,9 @@ def test_a_run_prints_its_own_table_and_ends_with_its_own_exit_code(store, capsy
     required = [{"metric": "f1", "gamma": 0.9999, "require": ["random_map"], "signs": False}]
     for as_json in (True, False):
         capsys.readouterr()
-        finished, code = execute(study("b", faithfulness=required), store, Resources(), as_json)
+        finished, code = execute(
+            study("b", faithfulness=required), store, Resources(), RunOptions(as_json=as_json, full=True)
+        )
         assert finished.run.data["study"]["name"] == "b"
         assert code == 1  # random_map is refuted
         out = capsys.readouterr().out
@@ -65,7 +68,7 @@ def test_a_run_in_a_notebook_has_its_own_result(store, tmp_path):
 
 
 def test_report_and_export_show_each_study_and_report_lists_them(store, tmp_path, capsys):
-    execute(study("b"), store, Resources(), True)
+    execute(study("b"), store, Resources(), RunOptions(as_json=True))
     for name in "ab":
         capsys.readouterr()
         report(store, study=name)

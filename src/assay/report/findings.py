@@ -230,8 +230,6 @@ def _missing(result: Result) -> Iterator[Finding]:
         if not of_status:
             continue
         count = sum(len(group.cells) for group in of_status)
-        reasons = [
-            f"{group.reason.rstrip('.')} ({counted(len(group.cells), 'score')})" for group in of_status[:REASONS]
-        ]
+        reasons = list(map(str, of_status[:REASONS]))
         more = f"; and {counted(len(of_status) - REASONS, 'more reason')}" if len(of_status) > REASONS else ""
         yield Finding("missing", f"{counted(count, 'score')} {status}: {'; '.join(reasons)}{more}.")

@@ -41,7 +41,7 @@ def open_data(path: str | Path, label: str | None = None, reading: Reading = Rea
     if not place.is_file():
         text = " For a text, give a list of texts." if " " in str(path) and not place.suffix else ""
         raise SpecError(f"there is no file '{path}'.{_near(place)}{text}")
-    if place.stat().st_size == 0:
+    if _is_empty(place):
         raise SpecError(f"'{path}' is empty: data are needed.")
     suffix = place.suffix.lower()
     if suffix in IMAGES:
@@ -54,6 +54,14 @@ def open_data(path: str | Path, label: str | None = None, reading: Reading = Rea
         reason = f"{INSTEAD[suffix]}: {PYTHON}" if suffix in INSTEAD else "Give one of these"
         raise SpecError(f"'{path}' is no data that are read: {KINDS}. {reason}.")
     return readers[suffix](place)
+
+
+def _is_empty(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return not file.read(1)
+    except OSError as error:
+        raise SpecError(f"cannot read '{path}': {one_line(error)}.") from error
 
 
 def _near(path: Path) -> str:

@@ -298,8 +298,8 @@ MUTANTS = [
         "tree_shap",
         "first class always",
         "TreeShap.__call__",
-        "_values(explainer, model, _table(query.x))[np.arange(len(target)), :, target]",
-        "_values(explainer, model, _table(query.x))[np.arange(len(target)), :, 0]",
+        "per_class[np.arange(len(target)), :, target]",
+        "per_class[np.arange(len(target)), :, 0]",
     ),
     own(
         "tree_shap",

@@ -44,7 +44,8 @@ def test_metrics_that_differ_only_in_what_reduce_reads_share_their_evidence():
 
 
 OTHERS = {  # of metrics that share evidence: other values of the parameters that only ``reduce`` reads
-    "soundness": {"threshold": 0.4, "strict": False, "start": -1.0, "lag": True, "levels": (0.3,)}
+    "soundness": {"threshold": 0.4, "strict": False, "start": -1.0, "lag": True, "levels": (0.3,)},
+    "mask_leakage": {"folds": 3},
 }
 
 
