@@ -73,9 +73,8 @@ class Scene(NamedTuple):
             return False
         if metric in self.separations:
             return frozenset((better, worse)) in self.separations[metric]
-        if None in (left.low, left.high, right.low, right.high):
-            return False
-        return bool(left.low > right.high or left.high < right.low)  # type: ignore[operator]
+        ends = _limits(left), _limits(right)
+        return ends[0] is not None and ends[1] is not None and (ends[0][0] > ends[1][1] or ends[0][1] < ends[1][0])
 
     def _cell(self, metric: str, method: str) -> Score:
         return next(line.cells[metric] for line in self.board.lines if line.method == method)
@@ -205,6 +204,13 @@ def _separations(comparison: Comparison, methods: Mapping[str, Component]) -> Se
     corrected = holm([pair.p for pair in pairs])
     sure = (pair for pair, p in zip(pairs, corrected, strict=True) if p <= SIGNIFICANCE)
     return frozenset(frozenset((pair.left, pair.right)) for pair in sure)
+
+
+def _limits(score: Score) -> tuple[float, float] | None:
+    """The interval; the value itself where it was the same everywhere."""
+    if score.low is not None and score.high is not None:
+        return score.low, score.high
+    return (score.value, score.value) if score.basis == "equal" and score.value is not None else None
 
 
 def _knows_truth(metric: Component) -> bool:

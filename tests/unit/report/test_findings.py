@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -114,6 +115,18 @@ def test_without_tests_disjoint_intervals_decide() -> None:
     assert [finding.rule for finding in apart.against_truth()] == ["reversed"]
     overlapping = scene({"f1": TRUTH, "insertion": row(0.82, 0.9, 0.81, 0.1)}, units=False)
     assert "reversed" not in [finding.rule for finding in overlapping.against_truth()]
+
+
+def test_a_score_that_is_equal_everywhere_has_an_interval_of_no_width() -> None:
+    made = scene({"f1": TRUTH}, units=False)
+    line = made.board.lines[0]
+    equal = replace(line.cells["f1"], low=None, high=None, basis="equal")
+    lines = (replace(line, cells={"f1": equal}), *made.board.lines[1:])
+    fixed = made._replace(board=replace(made.board, lines=lines))
+    assert texts(fixed.best()) == ["In shapes, gradient is first by f1, 0.900."]
+    one_seed = (replace(line, cells={"f1": replace(equal, basis="one")}), *lines[1:])
+    unknown = made._replace(board=replace(made.board, lines=one_seed))
+    assert "separates no method" in texts(unknown.best())[0]
 
 
 def test_who_is_first_is_told_with_those_that_are_not_separated() -> None:
