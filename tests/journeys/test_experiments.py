@@ -177,5 +177,5 @@ def test_shuffled_maps_whose_scores_fall_with_the_share_are_ranked_right_where_h
     assert found[place, "Fid+"] == ["1.000"] * 3
     assert found[place, "Fid-"] == ["-1.000"] * 3  # lower is better
     assert ("as trained", "accuracy of the network") not in found
-    scores = lines[lines.index(["Scores of Grad-CAM, by the share that is shuffled:"]) :]
+    scores = lines[lines.index(["Scores of IG absolute, by the share that is shuffled:"]) :]
     assert [place, "Fid+", "1.000", "0.800", "0.600", "0.400", "0.200", "0.000"] in scores

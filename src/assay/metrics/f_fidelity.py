@@ -38,9 +38,9 @@ class FFidelity:
 
     alpha, beta, draws, canvas and whole pixels are those of the authors' code. Its sizes are 6, 11, ..., 96 and 100 %,
     one more than in its list; here they are 5, 10, ..., 95 %, because all maps get one value at 100 %. Draws that all
-    methods share are ours, and so are shuffled ties. That code counts right answers (``by='accuracy'``); the default is
-    the number the environment asks about (ours): a model that copes with missing features gives right answers whatever
-    is removed, and Fid- is then 0 for all maps. By accuracy a sample is right where the model chooses the true class.
+    methods share are ours, and so are shuffled ties. That code counts right answers: ``by='accuracy'``, where the model
+    chooses the true class. The default is the number the environment asks about (ours): a model that copes with missing
+    features gives right answers whatever is removed, and Fid- is then next to 0 for all maps.
 
     Like that code, the metric orders sums with their sign: the lowest features of a signed map are not unimportant but
     speak against the class, so that Fid- may lie below 0. ``absolute``, or a method's absolute map, orders by size.

@@ -9,6 +9,7 @@ from typing import Any
 from assay.core.evidence import Score
 
 WHOLE = ("answer", "damage")  # rules of which every sentence is told
+MOST = {"best": 3}  # sentences of a rule that are told first; of others one
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,13 @@ class Finding:
         }
 
 
-def foremost(found: Sequence[Finding], most: int = 1) -> tuple[Finding, ...]:
-    """All answers and responses to damage, and at most so many findings of each other rule, in their order."""
+def foremost(found: Sequence[Finding]) -> tuple[Finding, ...]:
+    """All answers and responses to damage, who is first in three environments, and the first finding of each other
+    rule, in their order."""
     by_rule: dict[str, int] = {}
     kept = []
     for finding in found:
         by_rule[finding.rule] = by_rule.get(finding.rule, 0) + 1
-        if finding.rule in WHOLE or by_rule[finding.rule] <= most:
+        if finding.rule in WHOLE or by_rule[finding.rule] <= MOST.get(finding.rule, 1):
             kept.append(finding)
     return tuple(kept)
