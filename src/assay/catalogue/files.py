@@ -46,6 +46,11 @@ class NamedPath(NamedTuple):
         return _file_digest(Path(self.path).resolve(), status.st_size, status.st_mtime_ns)
 
 
+def digests(*paths: str) -> tuple[str, ...]:
+    """Of what stands under each path, a file or a folder: another one after a change."""
+    return tuple(NamedPath(path, "Data").digest for path in paths)
+
+
 @lru_cache(maxsize=256)
 def _file_digest(file: Path, _size: int, _time: int) -> str:
     """Read once per size and time of change, because weights can be gigabytes."""

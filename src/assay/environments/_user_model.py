@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,30 +18,17 @@ from assay.core.spec import TRUST
 from assay.foreign import models
 from assay.foreign.imports import load
 from assay.foreign.inputs import one_line
-from assay.train.estimator import as_model
 from assay.users.saved import load_saved
 from assay.users.take import makes_models
 from assay.users.weights import load_weights
 
-NO_MODEL = "not a torch.nn.Module, and no estimator in scikit-learn's manner"
 FORMATS = {"float32": torch.float32, "float64": torch.float64}
-
-
-@dataclass(frozen=True, eq=False)
-class ReadyModel:
-    """A model ready to answer, and the object it was made from, kept alive so that its id stays unique."""
-
-    module: nn.Module
-    kind: str  # what it answers with: logits, probabilities or a value
-    outputs: int
-    origin: Any
 
 
 @dataclass(frozen=True)
 class UserModel:
     """What the parameters of an environment say about its model."""
 
-    environment: str  # its name, with which messages begin
     code: str  # module:attr
     weights: str  # a file with a state_dict; empty: the code's own weights
     outputs: str | None  # what the model answers with; None: what it has
@@ -88,39 +74,6 @@ class UserModel:
             self._made()  # the streams go on: a second model draws other numbers
             again = take(self._made()[0])
         models.check_equal_models(self.code, module, again, x)
-
-    def ready(self, x: Tensor) -> ReadyModel:
-        """The model, tried on a few rows; every process must make the same one."""
-        origin = load(self.code)
-        with global_streams_restored():  # the user's layers draw as they are made; the user's numbers stay the same
-            module, kind = as_model(models.frozen_copy(self._make(origin), x), self.outputs)
-            outputs = models.count_outputs(module, x, kind)
-            if not isinstance(origin, nn.Module):
-                name = f"{self.environment}: {self.code}"
-                models.check_equal_models(name, module, models.frozen_copy(self._make(origin), x), x)
-        return ReadyModel(module, kind, outputs, origin)
-
-    def _make(self, origin: Any) -> nn.Module:
-        """A copy of the user's model, so that changes do not reach the original."""
-        name, module = f"{self.environment}: {self.code}", as_model(origin, self.outputs)[0]
-        if not callable(origin) and not isinstance(module, nn.Module):
-            raise SpecError(f"{name} is {type(origin).__name__}, {NO_MODEL}, or a function returning one.")
-        try:
-            module = module if isinstance(module, nn.Module) else as_model(origin(), self.outputs)[0]
-        except (Exception, SystemExit) as error:
-            raise SpecError(f"{name}() makes no model: {one_line(error)}.") from error
-        if not isinstance(module, nn.Module):
-            raise SpecError(f"{name} is {type(module).__name__}, {NO_MODEL}.")
-        copy = models.checked_copy(module).to(FORMATS[self.dtype])
-        if self.weights:
-            load_weights(copy, self.weights)
-        return copy
-
-
-def stamp(path: str) -> tuple[int, int]:
-    """Size and time of change, so that a changed file is read again."""
-    status = Path(path).stat() if Path(path).is_file() else None
-    return (status.st_size, status.st_mtime_ns) if status else (0, 0)
 
 
 def is_trusted(path: str) -> bool:

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import ClassVar, Literal
 
 import torch
 from PIL import Image
 from torch import Tensor, nn
 
+from assay.catalogue.files import digests
 from assay.core.errors import SpecError
+from assay.core.features import Pixels
 from assay.core.question import Question
 from assay.core.rng import generator
 from assay.core.setting import DrawnReference, Reference, Samples, Setting
 from assay.core.spec import Code, File, Folder
 from assay.environments._example_images import ExampleImages
 from assay.environments._shapes import Shapes
-from assay.environments._user_model import ReadyModel, UserModel, stamp
-from assay.foreign import models
+from assay.environments._user_model import UserModel
 from assay.foreign.inputs import checked_baseline
+from assay.foreign.models import ROWS, default_readout
 from assay.train.networks import initialise
 from assay.users.image_files import NAMES, ImageFiles, Images
 from assay.users.pictures import Preparation, check_preparation
+from assay.users.rows import Rows
+from assay.users.subject import Asking, Subject
 
 PREFIX = "image_folder: "  # of messages
 
@@ -92,11 +96,12 @@ class ImageFolder:
         return Samples(x, label, None, tuple(indices))
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
-        images, ready = self._images, _ready(self, self._model.version, stamp(self.weights))
+        images, subject = self._images, _subject(self, self._model.version, digests(self.weights))
+        taken = subject.taken
         classes, baseline = images.classes, checked_baseline(self.baseline)
-        if len(classes) != ready.outputs:
+        if len(classes) != taken.count:
             raise SpecError(
-                f"image_folder: the network has {ready.outputs} outputs, and '{self.folder}' names {len(classes)} "
+                f"image_folder: the network has {taken.count} outputs, and '{self.folder}' names {len(classes)} "
                 f"classes. Write the classes of all outputs, in their order, into {NAMES} there, one name a line."
             )
         rows = self._reference(images)
@@ -105,14 +110,13 @@ class ImageFolder:
                 "image_folder: the baseline 'mean' is that of reference images, and there are none: write a smaller "
                 "per_class, or reference_rows of 1 or more."
             )
-        question = Question(models.default_readout(ready.kind, self.readout), 1.0, baseline, self.target)
+        question = Question(default_readout(taken.outputs, self.readout), 1.0, baseline, self.target)
         reference = DrawnReference(lambda: Reference(*self._rows(images, rows))) if rows else None
-        setting = models.own_setting(ready.module, self._few(images), question, ready.kind, reference)
-        return replace(setting, classes=classes, picture=self._picture)
+        return replace(subject.setting(question, reference), classes=classes, picture=self._picture)
 
     @property
     def _model(self) -> UserModel:
-        return UserModel("image_folder", self.model, self.weights, self.outputs)
+        return UserModel(self.model, self.weights, self.outputs)
 
     @property
     def _images(self) -> Images:
@@ -161,7 +165,7 @@ class ImageFolder:
 
     def _few(self, images: Images) -> Tensor:
         """Images on which the network is tried."""
-        count = min(models.ROWS, self.per_class * len(images.by_class))
+        count = min(ROWS, self.per_class * len(images.by_class))
         return self._rows(images, self._drawn(images, range(count), 0))[0]
 
     def _rows(self, images: Images, chosen: Sequence[tuple[int, str]]) -> tuple[Tensor, Tensor]:
@@ -202,6 +206,11 @@ def _shuffled(names: Sequence[str], purpose: str, label: str, seed: int) -> list
 
 
 @lru_cache(maxsize=2)
-def _ready(folder: ImageFolder, _code: object, _weights: object) -> ReadyModel:
-    """The network, made once per process."""
-    return folder._model.ready(folder._few(folder._images))
+def _subject(folder: ImageFolder, _code: object, _weights: object) -> Subject:
+    """The network and a few images on which it is tried, once per process."""
+    x = folder._few(folder._images)
+    rows = Rows(x, Pixels(*x.shape[1:]), "image")
+    take = partial(Asking(folder.outputs).take, rows=rows)
+    taken = take(folder._model.made()[0])
+    folder._model.check_made_again(taken.module, lambda again: take(again).module, x)
+    return Subject(rows, taken)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,19 +12,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from assay.catalogue.files import digests
 from assay.core.errors import SpecError
 from assay.core.question import Question
 from assay.core.rng import generator
 from assay.core.setting import Samples, Setting
 from assay.core.spec import Code, Data, File
-from assay.environments._user_model import FORMATS, UserModel, stamp
+from assay.environments._user_model import FORMATS, UserModel
 from assay.foreign.imports import load
 from assay.foreign.inputs import checked_baseline
 from assay.foreign.models import default_readout
 from assay.train.networks import initialise, mlp
 from assay.users.reading import Reading
 from assay.users.subject import Asking, Subject, default_baseline, read_subject
-from assay.users.take import take_model
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class Own:
     @property
     def subject(self) -> Subject:
         """Model and rows, read once per process."""
-        stamps = tuple(stamp(path) for path in (self.weights, self.saved, self.data, self.reference))
-        return _subject(self, self._model.version, stamps)
+        paths = (self.weights, self.saved, self.data, self.reference)
+        return _subject(self, self._model.version, digests(*paths))
 
     def setting(self, seed: int, weights: Mapping[str, Tensor]) -> Setting:
         subject = self.subject
@@ -120,7 +120,7 @@ class Own:
 
     @property
     def _model(self) -> UserModel:
-        return UserModel("own", self.model, self.weights, self.outputs, self.dtype, self.saved)
+        return UserModel(self.model, self.weights, self.outputs, self.dtype, self.saved)
 
 
 def example() -> nn.Module:
@@ -131,21 +131,20 @@ def example() -> nn.Module:
 
 
 @lru_cache(maxsize=2)
-def _subject(own: Own, _code: object, _stamps: object) -> Subject:
+def _subject(own: Own, _code: object, _files: object) -> Subject:
     model, notes = own._model.made()
     data, reference = (own.data, own.reference or None) if own.data else _example_rows()
-    reading = Reading(by=own.by, channels_first=own.channels_first, scale=own.scale, dtype=FORMATS.get(own.dtype))
-    asking = Asking(own.outputs, own.output, load(own.forward) if own.forward else None)
-    subject = read_subject(model, data, reference=reference, label=own.label or None, asking=asking, reading=reading)
-    own._model.check_made_again(
-        subject.taken.module, lambda again: _taken_again(again, subject, asking), subject.rows.x
+    read = partial(
+        read_subject,
+        data=data,
+        reference=reference,
+        label=own.label or None,
+        asking=Asking(own.outputs, own.output, load(own.forward) if own.forward else None),
+        reading=Reading(by=own.by, channels_first=own.channels_first, scale=own.scale, dtype=FORMATS.get(own.dtype)),
     )
+    subject = read(model)
+    own._model.check_made_again(subject.taken.module, lambda again: read(again).taken.module, subject.rows.x)
     return Subject(subject.rows, subject.taken, notes)
-
-
-def _taken_again(model: Any, subject: Subject, asking: Asking) -> nn.Module:
-    words = {"outputs": asking.outputs, "output": asking.output, "forward": asking.forward}
-    return take_model(model, subject.rows, **words).module  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=2)

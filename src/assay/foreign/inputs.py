@@ -12,30 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from assay.core.errors import SpecError, suggest
-from assay.core.features import Columns, Features, Pixels
 
 BASELINES = ("zero", "mean", "uniform")
 SHAPES = "write images as (N, channels, height, width), tables as (N, columns)"
-
-
-def features_of(x: Tensor, names: tuple[str, ...] = ()) -> Features:
-    """Pixels of images (N, channels, height, width), columns of tables (N, columns)."""
-    if x.dim() == 4:
-        return Pixels(*x.shape[1:])
-    if x.dim() == 2:
-        return Columns.plain(x.shape[1], names)
-    raise SpecError(f"x has shape {tuple(x.shape)}: {SHAPES}.")
-
-
-def column_names(data: Any) -> tuple[str, ...]:
-    """The names of a data frame's columns; empty for other data."""
-    return tuple(map(str, data.columns)) if hasattr(data, "to_numpy") and hasattr(data, "columns") else ()
-
-
-def default_baseline(x: Tensor, has_reference: bool) -> str:
-    """What methods compare with where the user does not say: no row of a table is 0 in every column, and many images
-    are centred at 0."""
-    return "mean" if x.dim() == 2 and has_reference else "zero"
 
 
 def checked_baseline(baseline: object, dtype: torch.dtype = torch.float32) -> str | float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from safetensors.torch import load_file
@@ -13,10 +13,9 @@ from torch.nn.parameter import is_lazy
 from assay.core.errors import SpecError
 from assay.core.footprint import footprint
 from assay.core.machine import Machine
-from assay.core.question import Question
-from assay.core.setting import Reference, Setting, model_copy
+from assay.core.setting import model_copy
 from assay.foreign.arrays import check_archive
-from assay.foreign.inputs import dtype_name, features_of, one_line
+from assay.foreign.inputs import dtype_name, one_line
 
 READOUTS = {
     "logits": ("logit", "probability", "margin", "value"),
@@ -52,22 +51,6 @@ def default_readout(outputs: str, readout: str | None) -> str:
             f"a model that answers with {outputs} has no readout '{readout}': write {' or '.join(readouts)}."
         )
     return readout or readouts[0]
-
-
-def own_setting(
-    model: nn.Module,
-    x: Tensor,
-    question: Question,
-    outputs: str = "logits",
-    reference: Reference | None = None,
-    names: tuple[str, ...] = (),
-) -> Setting:
-    """A setting for a model and rows in memory, with a frozen copy of the model in evaluation mode."""
-    kind: Literal["image", "table"] = "image" if x.dim() == 4 else "table"
-    features = features_of(x, names)  # first: its message about shapes is clearer than a model's
-    copy = frozen_copy(model, x)
-    gradients = has_gradients(copy, x)
-    return Setting(copy, features, kind, question, reference=reference, outputs=outputs, differentiable=gradients)  # type: ignore[arg-type]
 
 
 def predictions(model: nn.Module, x: Tensor, outputs: str, machine: Machine | None = None) -> Tensor:

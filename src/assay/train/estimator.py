@@ -81,16 +81,6 @@ class Estimator(nn.Module):
         return type(self.estimator).__name__
 
 
-def as_model(model: Any, outputs: str | None) -> tuple[Any, str]:
-    """A user's model, and what it answers with. A fitted estimator becomes a module; anything else stays unchanged.
-
-    ``outputs`` is what was asked for: an estimator with scores answers with these for "logits"; None means what it has.
-    """
-    if not isinstance(model, nn.Module | type) and any(hasattr(model, name) for name in ANSWERS):
-        model = Estimator(model, scores=outputs == "logits" and hasattr(model, "decision_function"))
-    return model, outputs or (model.kind if isinstance(model, Estimator) else "logits")
-
-
 def _table(estimator: Any, x: Tensor) -> Any:
     """An array, or a pandas frame if the estimator was fitted on named columns."""
     rows = x.detach().flatten(1).cpu().numpy()

@@ -35,6 +35,10 @@ class Asking:
     output: Name | None = None  # of several tensors: a name or a place
     forward: Forward | None = None  # a function (model, rows) that asks the model
 
+    def take(self, model: Any, rows: Rows) -> Taken:
+        """The model, as it answers these rows."""
+        return take_model(model, rows, outputs=self.outputs, output=self.output, forward=self.forward)
+
 
 @dataclass(frozen=True, eq=False)
 class Subject:
@@ -126,8 +130,7 @@ def read_subject(
 
     rows = _rows(model, read, reading, plain=asking.forward is None)
     model, rows = embedded(model, rows)
-    words = {"outputs": asking.outputs, "output": asking.output, "forward": asking.forward}
-    return Subject(rows, take_model(model, rows, **words))  # type: ignore[arg-type]
+    return Subject(rows, asking.take(model, rows))
 
 
 def default_baseline(rows: Rows, has_reference: bool) -> str:

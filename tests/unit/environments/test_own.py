@@ -15,7 +15,7 @@ from assay.catalogue.registry import identity, resolve
 from assay.core.errors import SpecError
 from assay.core.spec import Spec
 from assay.environments.own import Own
-from assay.foreign.inputs import features_of
+from assay.users.read import read_rows
 
 
 def test_samples_are_rows_and_seeds_only_reorder_them(tmp_path) -> None:
@@ -69,7 +69,7 @@ def test_files_that_do_not_fit(tmp_path, arrays, words) -> None:
 
 def test_shapes_that_are_no_images_and_no_tables() -> None:
     with pytest.raises(SpecError, match=r"shape \(2, 3, 4\)"):
-        features_of(torch.zeros(2, 3, 4))
+        read_rows(torch.zeros(2, 3, 4))
 
 
 @pytest.fixture
