@@ -47,8 +47,16 @@ class NamedPath(NamedTuple):
 
 
 def digests(*paths: str) -> tuple[str, ...]:
-    """Of what stands under each path, a file or a folder: another one after a change."""
-    return tuple(NamedPath(path, "Data").digest for path in paths)
+    """Of what stands under each path, a file or a folder: another one after a change. Whoever reads it says why it
+    cannot be read."""
+
+    def digest(path: str) -> str:
+        try:
+            return NamedPath(path, "Data").digest
+        except OSError:
+            return f"unreadable:{path}"
+
+    return tuple(map(digest, paths))
 
 
 @lru_cache(maxsize=256)
